@@ -126,12 +126,9 @@ const isPause = ({ code }: BridgeFault): boolean =>
 const isLasting = ({ policy, code, retryAfterMs = 0 }: BridgeFault): boolean =>
   policy.needsAttention || (code !== 'paused' && code !== 'rate-limited' && retryAfterMs > longestPauseMs);
 
-/** In the adverts feed, these faults stop the partner account; in another feed they stop nothing. */
-const stopping: readonly string[] = ['account-stopped', 'scope-insufficient', 'grant-rejected'];
-
-/** A stop and an operator's pause are reported separately. */
-const isReportedElsewhere = (feed: string, { code }: BridgeFault): boolean =>
-  code === 'operator-paused' || (feed === 'adverts' && stopping.includes(code));
+/** A stop and an operator's pause are reported separately. Another feed than that of the adverts stops no account. */
+const isReportedElsewhere = (feed: string, { code, policy }: BridgeFault): boolean =>
+  code === 'operator-paused' || (feed === 'adverts' && policy.account === 'stopped');
 
 /** Why feeds of partner accounts that are not stopped were not read to their end; each message names the account. */
 function faultsOf({ polls, paused }: DrainReport, nowMs: number): BridgeFault[] {

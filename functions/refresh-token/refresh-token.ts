@@ -12,7 +12,6 @@ import { heldBy } from '../../shared/domain/holds.ts';
 import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
 import {
   endpointFailed,
-  isOfEndpoint,
   isTokenHold,
   nextRenewal,
   type Renewal,
@@ -131,7 +130,7 @@ export function createRefreshToken(deps: RefreshDeps) {
       if (received.code === 'grant-rejected') return stopAccount(lock, 'refresh-token-rejected');
       const at = clock.now();
       // Rule: one-account-holds-no-other
-      if (isOfEndpoint(received) && account.renewal?.fault === undefined)
+      if (received.mayBlame('endpoint') && account.renewal?.fault === undefined)
         await budgetStore.change((bridge) => endpointFailed(bridge, at, received)).catch(() => undefined);
       throw received;
     }

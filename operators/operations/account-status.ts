@@ -2,7 +2,7 @@
 import { feedMissingMs } from '../../functions/drain/due-feeds.ts';
 import { maxLagSeconds } from '../../shared/contract/names.ts';
 import { knownSuccess, toInstant } from '../../shared/domain/clock.ts';
-import type { FaultKind } from '../../shared/domain/faults.ts';
+import { policyOf } from '../../shared/domain/faults.ts';
 import { blamingHold, type Hold, type Holder, heldBy, holdOf } from '../../shared/domain/holds.ts';
 import { isDying, type PartnerAccount, refreshTokenLifetimeMs } from '../../shared/domain/partner-account.ts';
 import { isTokenHold } from '../../shared/domain/renewal.ts';
@@ -23,7 +23,7 @@ export function accountStatus(
   const { name, generation, token } = account;
   const { redelivered, ...books } = stored.books;
   const feeds = stored.feeds.map((feed) =>
-    saidByHold.includes(feed.problem?.kind ?? '') ? { ...feed, problem: undefined } : feed,
+    policyOf(feed.problem?.kind)?.account ? { ...feed, problem: undefined } : feed,
   );
   const oldest = Math.min(...feeds.map((feed) => knownSuccess(feed.lastSuccess, nowMs) ?? Number.NaN));
   const lastSuccess = Number.isFinite(oldest) ? oldest : undefined;
@@ -103,15 +103,6 @@ function situationOf(account: PartnerAccount, feeds: readonly FeedState[], nowMs
   const needing = problems.flatMap(({ needsAttention, kind }) => (needsAttention ? [kind] : []));
   return ['polling', problems[0]?.reason ?? null, ...needing];
 }
-
-/** Faults of a poll that the holds of the account say better, and for as long as they last. */
-const saidByHold: readonly string[] = [
-  'account-stopped',
-  'account-paused',
-  'operator-paused',
-  'scope-insufficient',
-  'grant-rejected',
-] satisfies FaultKind[];
 
 /** An operator's pause; without an end it lasts until `resume`. */
 export type ShownPause = NonNullable<ReturnType<typeof shownPause>>;

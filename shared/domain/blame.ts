@@ -3,7 +3,7 @@
  * in these rows, so that it is the same for all processes and outlives them. A feed's answers say nothing of adverts, and
  * an advert that is known to be ill says nothing of others.
  */
-import type { BridgeFault, FaultKind } from './faults.ts';
+import type { BridgeFault } from './faults.ts';
 import {
   beginOfHold,
   endOfHold,
@@ -35,12 +35,6 @@ export interface BlamedRow extends Holder {
   /** Of an account: adverts that were not ill before and failed, with no good answer about an advert since. */
   readonly failing?: readonly string[];
 }
-
-/** Faults of which the account, the address or the service may be the reason, and not only the advert. */
-const telling: readonly FaultKind[] = [
-  ...(['transient', 'forbidden', 'token-rejected', 'invalid-request', 'request-refused'] as const),
-  ...(['wrong-path', 'contract-broken'] as const),
-];
 
 /** So many different adverts of an account, after which its adverts are asked for one at a time. */
 const manyAdverts = 3;
@@ -130,7 +124,7 @@ export function accountAfter<T extends BlamedRow>(row: T, answer: Evidence, now:
   if (!isOfAdvert(resource)) return row;
   if (!fault) return withoutHolds(without(row, 'failing'), isBlamed);
   const single = row.holds?.find(isBlamed);
-  const isTelling = telling.includes(fault.code);
+  const isTelling = fault.mayBlame('more');
   if (single) {
     const { tried, forMs = firstGapMs, blamed: before = [], ...rest } = single;
     const isNew = isTelling && !before.includes(resource);

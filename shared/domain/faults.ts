@@ -1,5 +1,5 @@
 /**
- * Every kind of fault between the bridge and the partner service, and a table of how each is handled;
+ * Every kind of fault between the bridge and the partner service, and the one table of what each means;
  * shared/partner-api/fault-table.ts decides which answer becomes which fault, and blame.ts what it holds. docs/contribute/architecture.md lists every
  * retry, including those of AWS calls and of the bus.
  */
@@ -8,68 +8,78 @@ import { ShapeError } from '../contract/checks.ts';
 export interface FaultPolicy {
   /** When fan-out gives up a message: at its first, its second or its fifth try, by its age, or never (redelivery.ts). */
   readonly deadLettered: 'at-once' | 'at-second' | 'by-tries' | 'by-age' | 'never';
+  /**
+   * What may be the reason beside the resource that was asked for: the partner account, the address or the whole service
+   * (`more`, blame.ts), the cursor of a feed (read-page.ts), the token endpoint or the application's secret (renewal.ts).
+   */
+  readonly mayBlame: readonly ('more' | 'cursor' | 'endpoint')[];
+  /** The account's row says it better, for as long as it lasts. */
+  readonly account?: 'stopped' | 'paused';
   /** Somebody must act: logged as an error and counted for an alarm. The drain still polls again. */
-  readonly needsAttention: boolean;
+  readonly needsAttention?: true;
 }
 
-const atOnce: FaultPolicy = { deadLettered: 'at-once', needsAttention: false };
-const atSecond: FaultPolicy = { deadLettered: 'at-second', needsAttention: false };
-const byTries: FaultPolicy = { deadLettered: 'by-tries', needsAttention: false };
-const byAge: FaultPolicy = { deadLettered: 'by-age', needsAttention: false };
+const byTries = { deadLettered: 'by-tries' } as const;
+const byAge = { deadLettered: 'by-age' } as const;
 /** Nothing was sent, so nothing failed. */
-const notSent: FaultPolicy = { deadLettered: 'never', needsAttention: false };
-const needsAttention: FaultPolicy = { ...byAge, needsAttention: true };
+const notSent = { deadLettered: 'never', mayBlame: [] } as const;
+const stuck = { deadLettered: 'by-age', mayBlame: [], needsAttention: true } as const;
 
-export const faultPolicies = {
+/** Every decision that depends on the kind of a fault alone. */
+const table = {
   /** No answer, a reset, a timeout, 5xx, a body that is not JSON: one more attempt within the same call may help. */
-  transient: byAge,
+  transient: { ...byAge, mayBlame: ['more', 'cursor', 'endpoint'] },
   /** 429. */
-  'rate-limited': byAge,
+  'rate-limited': { ...byAge, mayBlame: [] },
   /** Not sent: the service asked the whole bridge to wait, or the rate budget has no slot before the deadline. */
   paused: notSent,
   /** 403 without a known code: one forbidden advert, or the first sign of an address block. */
-  forbidden: byTries,
+  forbidden: { ...byTries, mayBlame: ['more', 'cursor', 'endpoint'] },
   /** 401, also after the token was renewed. If several adverts of the account get it, the account is held (blame.ts). */
-  'token-rejected': byTries,
-  'scope-insufficient': needsAttention,
+  'token-rejected': { ...byTries, mayBlame: ['more', 'endpoint'] },
+  'scope-insufficient': { ...stuck, account: 'stopped' },
   /** 400 or 422, or 409 with a code such as validation_error: our request is wrong; an advert's is sent once more, with a witness. */
-  'invalid-request': atSecond,
+  'invalid-request': { deadLettered: 'at-second', mayBlame: ['more', 'cursor', 'endpoint'] },
   /** Any other 4xx: refused for a reason that may not lie in the request (409, 423, 451 may go away). */
-  'request-refused': byTries,
+  'request-refused': { ...byTries, mayBlame: ['more', 'cursor', 'endpoint'] },
   /** 404, 410 or an empty success, not as HTML; fan-out makes it `AdvertUnavailable`. */
-  'not-found': byTries,
+  'not-found': { ...byTries, mayBlame: ['cursor', 'endpoint'] },
   /** 404 where nothing was ever answered well, or a redirect: the base URL is wrong. */
-  'wrong-path': needsAttention,
+  'wrong-path': { ...stuck, mayBlame: ['more', 'cursor', 'endpoint'] },
   /** 200 with a body of the wrong shape, or a body beyond the size limit. */
-  'contract-broken': byTries,
+  'contract-broken': { ...byTries, mayBlame: ['more', 'endpoint'] },
   /** A message was delivered again and again without a result, because fan-out ended each time before it had one. */
-  'delivered-too-often': atOnce,
+  'delivered-too-often': { deadLettered: 'at-once', mayBlame: [] },
   /** invalid_grant: the refresh token, or the one-time code, is not valid any more. */
-  'grant-rejected': needsAttention,
+  'grant-rejected': { ...stuck, account: 'stopped' },
   /** invalid_client: the application's own credentials are wrong. */
-  'client-rejected': needsAttention,
+  'client-rejected': { ...stuck, mayBlame: ['endpoint'] },
   /** invalid_scope, or a smaller scope than requested. */
-  'scope-refused': needsAttention,
+  'scope-refused': stuck,
   /** `connect` for a known name was authorized by a different user. */
-  'other-user': needsAttention,
+  'other-user': stuck,
   /** The partner account needs manual reauthorization: not sent. */
-  'account-stopped': needsAttention,
+  'account-stopped': { ...stuck, account: 'stopped' },
   /** The partner account is paused: not sent. */
-  'account-paused': notSent,
+  'account-paused': { ...notSent, account: 'paused' },
   /** An operator has paused the partner account, or the whole bridge: not sent. Its messages wait aside, whatever their age. */
-  'operator-paused': notSent,
+  'operator-paused': { ...notSent, account: 'paused' },
   /** The account was given to another user or forgotten: the token is not that user's. Not sent. */
-  'generation-over': byAge,
+  'generation-over': { ...byAge, mayBlame: [] },
   /** Another process is changing the partner account's credentials: the command has to be repeated. */
-  'account-busy': byAge,
+  'account-busy': { ...byAge, mayBlame: [] },
   /** A secret or a stored row has the wrong shape: half-written, or edited manually. It is never overwritten. */
-  'malformed-state': needsAttention,
+  'malformed-state': stuck,
   /** A table, queue, secret or function of the bridge is missing, or the bridge may not use it. */
-  'resource-unusable': needsAttention,
+  'resource-unusable': stuck,
 } as const satisfies Record<string, FaultPolicy>;
 
-export type FaultKind = keyof typeof faultPolicies;
-export const faultKinds = Object.keys(faultPolicies) as readonly FaultKind[];
+export type FaultKind = keyof typeof table;
+export const faultPolicies: Readonly<Record<FaultKind, FaultPolicy>> = table;
+export const faultKinds = Object.keys(table) as readonly FaultKind[];
+/** @param kind as it is stored; undefined for one of a newer bridge */
+export const policyOf = (kind = ''): FaultPolicy | undefined =>
+  Object.hasOwn(table, kind) ? faultPolicies[kind as FaultKind] : undefined;
 
 /** A failed request to the partner service. The message contains no secret. */
 export class BridgeFault extends Error {
@@ -92,6 +102,10 @@ export class BridgeFault extends Error {
 
   get policy(): FaultPolicy {
     return faultPolicies[this.code];
+  }
+
+  mayBlame(what: FaultPolicy['mayBlame'][number]): boolean {
+    return this.policy.mayBlame.includes(what);
   }
 }
 

@@ -6,7 +6,7 @@
 import * as v from 'valibot';
 import { kept, moment, someText } from '../contract/checks.ts';
 import { isLasting } from './clock.ts';
-import { type BridgeFault, type FaultKind, faultPolicies } from './faults.ts';
+import { type BridgeFault, policyOf } from './faults.ts';
 import { type Hold, type Holder, withHold, withoutHolds } from './holds.ts';
 
 /** The last renewal, and how long the next one waits after it. */
@@ -68,7 +68,7 @@ export function helpedRenewal<T extends Renewed>(account: T): T | undefined {
 /** Causes of a token's hold that somebody has to end have the name of their fault. */
 function causeOf({ fault }: Renewal): string {
   if (fault === undefined || fault === 'contract-broken') return 'token-answer-broken';
-  return faultPolicies[fault as FaultKind]?.needsAttention ? fault : 'token-not-renewed';
+  return policyOf(fault)?.needsAttention ? fault : 'token-not-renewed';
 }
 
 /** The hold of an account that has no token which can be sent until the next renewal. */
@@ -86,10 +86,6 @@ export function renewableNow<T extends Renewed>(row: T): T {
   const { renewal: _renewal, ...rest } = withoutHolds(row, isTokenHold);
   return rest as T;
 }
-
-/** Whether the fault of a token request is the endpoint's, or the application's; otherwise it says nothing of it. */
-export const isOfEndpoint = ({ code, policy }: BridgeFault): boolean =>
-  policy.deadLettered !== 'never' && !['grant-rejected', 'scope-refused', 'rate-limited'].includes(code);
 
 /**
  * The bridge's row after the endpoint has failed for an account whose last renewal had not failed: what fails again and

@@ -1,5 +1,5 @@
 import { parsedJson } from '../contract/checks.ts';
-import { BridgeFault, type FaultKind } from '../domain/faults.ts';
+import { BridgeFault } from '../domain/faults.ts';
 import { withoutNamedValues, withoutSecrets } from '../domain/redaction.ts';
 import { redacted, type Secret } from '../domain/secret.ts';
 import { decodedText } from '../domain/text.ts';
@@ -53,20 +53,14 @@ function challenge(header = ''): string | undefined {
 
 /** Statuses that may mean a rejected cursor; the document does not say which one does (§4.1 rule 7). */
 const rejectionStatuses: ReadonlySet<number | undefined> = new Set([400, 403, 404, 409, 410, 422]);
-/** Faults with these statuses whose known meaning is not a rejected cursor. */
-const otherMeanings: ReadonlySet<FaultKind> = new Set<FaultKind>([
-  'token-rejected',
-  'scope-insufficient',
-  'rate-limited',
-  'paused',
-]);
 
 /**
  * Whether the fault may mean that the cursor was rejected, so that the request should be repeated once without it.
  * @see partner-api.md §4.1 rule 7
  */
-export function mayBeCursorRejection({ status, code, serviceCode = '' }: BridgeFault): boolean {
-  return rejectionStatuses.has(status) && !otherMeanings.has(code) && !/version/i.test(serviceCode);
+export function mayBeCursorRejection(fault: BridgeFault): boolean {
+  const { status, serviceCode = '' } = fault;
+  return fault.mayBlame('cursor') && rejectionStatuses.has(status) && !/version/i.test(serviceCode);
 }
 
 interface ErrorBody {
