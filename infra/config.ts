@@ -1,8 +1,9 @@
 import type { Node } from 'constructs';
 import * as v from 'valibot';
 import { didYouMean } from '../shared/contract/checks.ts';
-import { fromText, type StackSettings, schemasOf, stackSettings } from '../shared/contract/settings.ts';
+import { fromText, schemasOf } from '../shared/contract/settings.ts';
 import { type Fault, FaultsError, faultLines } from './constructs/props/faults.ts';
+import { type StackSettings, stackSettings } from './constructs/props/stack-settings.ts';
 
 const names = Object.keys(stackSettings);
 
@@ -15,7 +16,7 @@ export class SettingsError extends FaultsError {
  * Reads the stack's settings from the CDK context and checks them together.
  *
  * @throws {SettingsError} with all faults, including probable misspellings of a setting's name
- * @see shared/contract/settings.ts
+ * @see infra/constructs/props/stack-settings.ts
  */
 export function readSettings(node: Node): StackSettings {
   // Missing settings are included as undefined, so that a missing required one is reported with its own message.

@@ -2,8 +2,8 @@ import { Stack } from 'aws-cdk-lib';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import { eventSource } from '../shared/contract/names.ts';
-import type { StackSettings } from '../shared/contract/settings.ts';
 import { AdvertBridge } from './advert-bridge.ts';
+import type { StackSettings } from './constructs/props/stack-settings.ts';
 
 export class AdvertBridgeStack extends Stack {
   constructor(scope: Construct, settings: StackSettings) {

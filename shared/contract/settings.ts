@@ -1,11 +1,9 @@
 /**
- * Every setting, described once. From here come the properties of `AdvertBridge`
- * (infra/constructs/props/settings.generated.ts) and the table of docs/operate/deploy.md (both written by
- * `npm run generate`), the options of `advert-bridge run`, and the settings in the environment of the functions.
+ * Every setting of a bridge, described once; those of a stack alone are in infra/constructs/props/stack-settings.ts. From
+ * here come the options of `advert-bridge run` and the settings in the environment of the functions.
  */
 import * as v from 'valibot';
 import { partnerAccountName } from './checks.ts';
-import { stackName } from './names.ts';
 
 export interface Setting<S extends v.GenericSchema = v.GenericSchema> {
   readonly type: 'number' | 'string' | 'boolean' | 'list' | 'buses' | 'target';
@@ -34,13 +32,13 @@ const number = (says: string, { from, to, unit, standard }: NumberRange, isWhole
   return { type: 'number', says, schema: v.optional(schema, standard), range: `${from} to ${to}` } as const;
 };
 
-const whole = (says: string, range: NumberRange) =>
+export const whole = (says: string, range: NumberRange) =>
   number(says, { ...range, unit: `whole ${range.unit}` }, true);
 
-const text = <const S extends v.GenericSchema>(says: string, schema: S) =>
+export const text = <const S extends v.GenericSchema>(says: string, schema: S) =>
   ({ type: 'string', says, schema }) as const;
 
-const list = <const S extends v.GenericSchema>(says: string, schema: S) =>
+export const list = <const S extends v.GenericSchema>(says: string, schema: S) =>
   ({ type: 'list', says, schema }) as const;
 
 /** @param example entries as JavaScript has them, for a text or another wrong value instead of a list */
@@ -50,7 +48,7 @@ const entries = <const S extends v.GenericSchema<string, string>>(item: S, examp
     v.minLength(1, `expected a list such as [${example}]`),
   );
 
-const matching = (pattern: RegExp, expected: string) =>
+export const matching = (pattern: RegExp, expected: string) =>
   v.pipe(v.string(expected), v.regex(pattern, expected));
 
 const exampleUrl = 'https://partner.example';
@@ -95,10 +93,6 @@ const fieldPath = matching(
   /^[\w-]{1,64}(\.[\w-]{1,64}){0,7}$/,
   'expected paths such as title or price.value',
 );
-const tableName = matching(/^[\w.-]{3,255}$/, 'expected the name of a DynamoDB table');
-const busKinds = ['classic', 'custom'] as const;
-const expectedBuses = "expected 'classic', 'custom' or both, each once";
-const awsAccount = matching(/^\d{12}$/, 'expected 12-digit AWS account IDs');
 
 export const bridgeSettings = {
   pollSeconds: whole(
@@ -150,108 +144,8 @@ export const bridgeSettings = {
   ),
 } as const satisfies Record<string, Setting>;
 
-export const stackSettings = {
-  partnerBaseUrl: text('https URL of the partner service (plain http only for loopback)', partnerBaseUrl),
-  stackName: text(
-    'name of the stack, and part of every fixed name in it; a second bridge in the same AWS account and region needs a different one, and a different `busName`',
-    v.optional(
-      matching(
-        /^(?!advert-bridge$)[A-Za-z][A-Za-z0-9-]{0,63}$/,
-        'expected a name of 1 to 64 letters, digits and hyphens, beginning with a letter, other than advert-bridge',
-      ),
-      stackName,
-    ),
-  ),
-  ...bridgeSettings,
-  busName: text(
-    'name of the event bus that the bridge creates, of either kind',
-    v.optional(
-      matching(
-        /^(?!default$|aws\.)[A-Za-z0-9._-]{1,256}$/,
-        'expected the name of a bus of its own: letters, digits, ".", "_", "-"',
-      ),
-      'adverts',
-    ),
-  ),
-  eventBuses: {
-    type: 'buses',
-    says: 'on which kinds of event bus the bridge publishes: with rules and an archive (`classic`), in order and with a history to begin from (`custom`), or on both',
-    schema: v.optional(
-      v.pipe(
-        v.array(v.picklist(busKinds, expectedBuses), expectedBuses),
-        v.minLength(1, expectedBuses),
-        v.check((kinds) => new Set(kinds).size === kinds.length, expectedBuses),
-      ),
-      ['classic'],
-    ),
-    range: '`classic`, `custom` or `classic,custom`',
-  },
-  subscriberAccounts: list(
-    'AWS accounts whose teams may subscribe to the bus that the bridge creates; at most 90',
-    v.optional(
-      v.pipe(
-        v.array(awsAccount, "expected a list such as ['111111111111', '222222222222']"),
-        // The policy of a bus may have 10 KB, and it contains each account twice.
-        v.maxLength(90, 'expected at most 90 AWS account IDs; organizationId is for more'),
-      ),
-      [],
-    ),
-  ),
-  organizationId: text(
-    'ID of an AWS organization, such as `o-a1b2c3d4e5`: teams in all of its accounts may subscribe to that bus',
-    v.optional(matching(/^o-[a-z0-9]{10,32}$/, 'expected an organization ID such as o-a1b2c3d4e5')),
-  ),
-  feedStateTable: text('a restored table to use instead of the feed-state table', v.optional(tableName)),
-  advertStatusTable: text(
-    'a restored table to use instead of the advert-status table',
-    v.optional(tableName),
-  ),
-  alarmEmail: text(
-    'email address that receives the alarms, through a topic that the bridge creates, with a KMS key for $1 a month',
-    v.optional(v.pipe(v.string(), v.email('expected an email address'))),
-  ),
-  alarmTopicArn: text(
-    "an existing SNS topic, such as a pager's, that receives every alarm and its end; its policy, and its key if it is encrypted, must allow CloudWatch to publish",
-    v.optional(
-      matching(
-        /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{1,256}$/,
-        'expected the ARN of an SNS topic, such as arn:aws:sns:eu-central-1:111111111111:pager',
-      ),
-    ),
-  ),
-  backlogAlarmSeconds: whole('seconds that a changed advert may wait in the queue before an alarm goes off', {
-    // By default twice as long as the pause after a blocked address, and as long as the longest pause.
-    ...{ from: 60, to: 86_400, unit: 'seconds', standard: 3600 },
-  }),
-  runbookUrl: text(
-    'address of the runbook to which the alarms lead, without `#`; the default is its path in the package',
-    v.optional(
-      matching(/^[^\s#]{1,200}$/, 'expected an address without spaces and #'),
-      'advert-bridge/docs/operate/runbook.md',
-    ),
-  ),
-  schemaRegistry: {
-    type: 'boolean',
-    says: "whether the events' schemas are in a schema registry of EventBridge; without one in regions that are known to have none",
-    schema: v.optional(v.boolean('expected true or false'), true),
-    range: '`true` or `false`',
-  },
-  dashboard: {
-    type: 'boolean',
-    says: 'whether there is a CloudWatch dashboard, for $3 a month',
-    schema: v.optional(v.boolean('expected true or false'), false),
-    range: '`true` or `false`',
-  },
-  target: {
-    type: 'target',
-    says: '`emulator` omits resource types that a local emulator does not support',
-    schema: v.optional(v.picklist(['aws', 'emulator'], 'expected aws or emulator'), 'aws'),
-    range: '`aws` or `emulator`',
-  },
-} as const satisfies Record<string, Setting>;
-
 type Checkable = Readonly<Record<string, { readonly schema: v.GenericSchema }>>;
-type Schemas<S extends Checkable> = { readonly [K in keyof S]: S[K]['schema'] };
+export type Schemas<S extends Checkable> = { readonly [K in keyof S]: S[K]['schema'] };
 
 export const schemasOf = <const S extends Checkable>(settings: S): Schemas<S> =>
   Object.fromEntries(Object.entries(settings).map(([name, { schema }]) => [name, schema])) as Schemas<S>;
@@ -279,5 +173,4 @@ export const bridgeSettingsSchema = v.object(schemasOf(bridgeSettings));
 export const functionSettings = v.object({ partnerBaseUrl, ...bridgeSettingsSchema.entries });
 
 export type FunctionSettings = v.InferOutput<typeof functionSettings>;
-export type StackSettings = v.InferOutput<v.ObjectSchema<Schemas<typeof stackSettings>, undefined>>;
 export type BridgeSettings = v.InferOutput<typeof bridgeSettingsSchema>;

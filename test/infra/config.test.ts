@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { Lazy } from 'aws-cdk-lib';
 import { describe, expect, it, vi } from 'vitest';
 import { readSettings } from '../../infra/config.ts';
+import { stackSettings } from '../../infra/constructs/props/stack-settings.ts';
 import { runOptions } from '../../operators/cli/run/options.ts';
-import { bridgeSettings, stackSettings } from '../../shared/contract/settings.ts';
+import { bridgeSettings } from '../../shared/contract/settings.ts';
 import { settingsInterface, withSettingsTable } from '../../tools/contract/settings.ts';
 import { appWith, bridgeWith, faultsOf, partnerBaseUrl } from '../helpers/synthesized.ts';
 

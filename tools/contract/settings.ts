@@ -1,5 +1,6 @@
-/** What the data of shared/contract/settings.ts say elsewhere: the properties of `AdvertBridge`, the table of the settings. */
-import { type Setting, stackSettings } from '../../shared/contract/settings.ts';
+/** What the data of infra/constructs/props/stack-settings.ts say elsewhere: the properties of `AdvertBridge`, the table of the settings. */
+import { stackSettings } from '../../infra/constructs/props/stack-settings.ts';
+import type { Setting } from '../../shared/contract/settings.ts';
 
 /** A construct has other properties instead of these. */
 const onlyInContext: readonly string[] = ['stackName', 'alarmTopicArn'];
@@ -36,7 +37,7 @@ export function settingsInterface(): string {
       const optional = isRequired(setting) ? '' : '?';
       return `  /**\n${sentences.join('')}${standard}   */\n  readonly ${name}${optional}: ${types[type]};\n`;
     });
-  return `/** Written by \`npm run generate\` from shared/contract/settings.ts. */
+  return `/** Written by \`npm run generate\` from stack-settings.ts. */
 
 /** What a bridge reads, how often, which events it publishes, and to whom. */
 export interface AdvertBridgeSettings {

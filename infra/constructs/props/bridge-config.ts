@@ -8,7 +8,7 @@ import type { Construct } from 'constructs';
 import * as v from 'valibot';
 import { resourceKeys, settingsKey } from '../../../shared/contract/environment.ts';
 import { eventSource, namePrefixOf } from '../../../shared/contract/names.ts';
-import { functionSettings, schemasOf, stackSettings } from '../../../shared/contract/settings.ts';
+import { functionSettings, schemasOf } from '../../../shared/contract/settings.ts';
 import type { AdvertBridgeProps } from './advert-bridge-props.ts';
 import {
   type Fault,
@@ -23,6 +23,7 @@ import {
   wholeFrom,
 } from './faults.ts';
 import { hasAwsKey, isKnown, notClassicBus, otherRegion } from './resources.ts';
+import { stackSettings } from './stack-settings.ts';
 
 /** Thrown for properties with which the bridge could not work. */
 export class AdvertBridgeError extends FaultsError {

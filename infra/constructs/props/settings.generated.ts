@@ -1,4 +1,4 @@
-/** Written by `npm run generate` from shared/contract/settings.ts. */
+/** Written by `npm run generate` from stack-settings.ts. */
 
 /** What a bridge reads, how often, which events it publishes, and to whom. */
 export interface AdvertBridgeSettings {

@@ -4,8 +4,9 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { functionConfig } from '../../../functions/runtime/config.ts';
 import { readSettings, SettingsError } from '../../../infra/config.ts';
+import { stackSettings } from '../../../infra/constructs/props/stack-settings.ts';
 import { functionResources, resourceKeys, settingsKey } from '../../../shared/contract/environment.ts';
-import { fromText, schemasOf, stackSettings } from '../../../shared/contract/settings.ts';
+import { fromText, schemasOf } from '../../../shared/contract/settings.ts';
 import { errorOf, expectNoTrace, marker, oddValue, recordOf } from './nearly-right.ts';
 
 const right: Record<string, unknown> = {
