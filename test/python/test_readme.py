@@ -7,9 +7,9 @@ import pytest
 from vectors import event_body, repository
 
 
-def test_the_first_lines_of_the_readme_work(dynamodb: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_each_snippet_of_the_readme_works_by_itself(dynamodb: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     readme = (repository / "kits/python/README.md").read_text("utf-8")
-    code = re.findall(r"```python\n(.*?)```", readme, re.S)
+    first, powertools, testing = re.findall(r"```python\n(.*?)```", readme, re.S)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
     boto3.client("dynamodb").create_table(
         TableName="search-positions",
@@ -17,11 +17,13 @@ def test_the_first_lines_of_the_readme_work(dynamodb: Any, monkeypatch: pytest.M
         AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
         KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
     )
-    scope: dict[str, Any] = {}
-    exec(code[0], scope)
-    record = {"messageId": "1", "body": event_body("main/1", 1_763_640_000, 2), "eventSource": "aws:sqs"}
-    assert scope["handler"]({"Records": [record]}, None) == {"batchItemFailures": []}
-    exec("from advert_bridge import parse_body\n" + code[1], scope)
-    record["body"] = event_body("main/1", 1_763_640_000, 5)
-    assert scope["handler"]({"Records": [record]}, None) == {"batchItemFailures": []}
-    assert capsys.readouterr().out == "1 active\nactive\n"
+    for number, (code, printed) in enumerate([(first, "1 active\n"), (powertools, "active\n")]):
+        scope: dict[str, Any] = {}
+        exec(code, scope)
+        body = event_body("main/1", 1_763_640_000, (2, 5)[number])
+        record = {"messageId": "1", "body": body, "eventSource": "aws:sqs"}
+        assert scope["handler"]({"Records": [record]}, None) == {"batchItemFailures": []}
+        assert capsys.readouterr().out == printed
+    scope = {}
+    exec(testing, scope)
+    scope["test_the_last_status_wins"]()

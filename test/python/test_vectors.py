@@ -1,7 +1,9 @@
 import json
 from typing import Any
 
-from advert_bridge import AdvertEvent, DynamoDbPositions, RefusedEventError, compare_to_applied, parse_body
+from advert_bridge import AdvertEvent, DynamoDbPositions, Positions, RefusedEventError
+from advert_bridge import compare_to_applied, parse_body
+from advert_bridge.testing import InMemoryPositions
 
 from vectors import body_of, document, vectors
 
@@ -33,22 +35,32 @@ def test_all_vectors_compare_as_expected() -> None:
         assert positions == vector["applied"], vector["name"]
 
 
-def test_a_part_of_the_vectors_with_a_real_table(dynamodb: Any) -> None:
-    # moto needs some milliseconds per write, so only every twelfth vector runs, each with its own items.
+def run(positions: Positions, number: int, vector: dict[str, Any]) -> None:
+    """Runs a vector with items of its own."""
+    for step in vector["steps"]:
+        message = document["messages"][step["message"]]
+        if step["outcome"] == "refused":
+            continue
+        event = json.loads(json.dumps(message))
+        metadata = event["detail"]["metadata"]
+        metadata["partnerAccount"] = f"v{number}{metadata['partnerAccount']}"
+        parsed = parse_body(json.dumps(event))
+        if not isinstance(parsed, AdvertEvent):
+            continue
+        called: list[AdvertEvent] = []
+        comparison = positions.apply_if_newer(parsed, called.append)
+        assert comparison.outcome == step["outcome"], vector["name"]
+        assert comparison.missing == step.get("missing", 0), vector["name"]
+        assert called == ([parsed] if step["outcome"] in AFFECTED else []), vector["name"]
+
+
+def test_a_part_of_the_vectors_with_a_real_table(positions: DynamoDbPositions) -> None:
+    # moto needs some milliseconds per write, so only every twelfth vector runs.
     for number, vector in enumerate(vectors[::12]):
-        prefix = f"v{number}"
-        positions = DynamoDbPositions(dynamodb, "positions")
-        for step in vector["steps"]:
-            message = document["messages"][step["message"]]
-            if step["outcome"] == "refused":
-                continue
-            event = json.loads(json.dumps(message))
-            event["detail"]["metadata"]["partnerAccount"] = prefix + event["detail"]["metadata"]["partnerAccount"]
-            parsed = parse_body(json.dumps(event))
-            if not isinstance(parsed, AdvertEvent):
-                continue
-            called: list[AdvertEvent] = []
-            comparison = positions.apply_if_newer(parsed, called.append)
-            assert comparison.outcome == step["outcome"], vector["name"]
-            assert comparison.missing == step.get("missing", 0), vector["name"]
-            assert called == ([parsed] if step["outcome"] in AFFECTED else []), vector["name"]
+        run(positions, number, vector)
+
+
+def test_all_vectors_with_positions_in_memory() -> None:
+    positions = InMemoryPositions()
+    for number, vector in enumerate(vectors):
+        run(positions, number, vector)

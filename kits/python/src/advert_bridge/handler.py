@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .events import DETAIL_TYPES, AdvertEvent, AuthorizationEvent, parse_body
-from .positions import AdvertBusyError, DynamoDbPositions
+from .positions import AdvertBusyError, Positions
 
 logger = logging.getLogger("advert_bridge")
 BatchAnswer = dict[str, list[dict[str, str]]]
@@ -18,13 +18,13 @@ class BatchFailedError(Exception):
 
 
 def advert_event_handler(
-    positions: DynamoDbPositions, on: Mapping[str, Callable[[Any], object]]
+    positions: Positions, on: Mapping[str, Callable[[Any], object]]
 ) -> Callable[[Mapping[str, Any], Any], BatchAnswer]:
     """Returns a handler that calls `on[detail type]` for each event that is newer than the last applied one.
 
     A failed event and later events of the same advert go back to the queue; other adverts are not affected. On a FIFO
-    queue, so do the later messages of its group, whose order is kept. Each failure is logged with its message ID. An event without a function counts as applied; its type is logged once. If
-    every record failed, the handler raises a BatchFailedError, so that the function's error metric counts it; an advert
+    queue, so do the later messages of its group, whose order is kept. Each failure is logged with its message ID. An
+    event without a function counts as applied; its type is logged once. If every record failed, the handler raises a BatchFailedError, so that the function's error metric counts it; an advert
     that another worker has claimed is not a failure. Set ReportBatchItemFailures on the event source mapping: without
     it, Lambda deletes the events that failed.
     """

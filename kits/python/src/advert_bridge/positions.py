@@ -41,6 +41,14 @@ class ClaimLostError(Exception):
     """The claim expired before the event was applied: set `lease_seconds` to more than applying can take."""
 
 
+class Positions(Protocol):
+    """What a handler needs: `DynamoDbPositions`, `InMemoryPositions` of `advert_bridge.testing`, or your own."""
+
+    def apply_if_newer(
+        self, event: AdvertEvent, apply: Callable[[AdvertEvent], object], *, lease_seconds: float = ...
+    ) -> Comparison: ...
+
+
 class DynamoDbClient(Protocol):
     """The part of a DynamoDB client that is used here: `boto3.client("dynamodb")` has it."""
 
