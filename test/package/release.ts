@@ -90,7 +90,22 @@ export async function makeRelease(
         .digest('hex');
       expect(hash === sum, `that of ${file} is ${hash}`);
     }
-    expect(sums.length === 3, `there are ${sums.length}`);
+    expect(sums.length === 4, `there are ${sums.length}`);
+  });
+  await step('its wheel is installed by pip, and its page links to nothing that is not in it', async () => {
+    const place = join(folder, 'python');
+    const wheel = join(made, `advert_bridge-${version}-py3-none-any.whl`);
+    await succeeds(folder, {}, 'python3', '-m', 'venv', place);
+    await succeeds(folder, {}, join(place, 'bin/pip'), 'install', '--quiet', '--no-index', wheel);
+    const program = `
+import importlib.metadata, re
+from advert_bridge import advert_event_handler
+from advert_bridge.testing import InMemoryPositions, a_lambda_event, an_advert_history
+handler = advert_event_handler(InMemoryPositions(), {"AdvertStatusChanged": lambda event: print(event.status)})
+handler(a_lambda_event(an_advert_history(["new", "sold"])), None)
+print(re.findall(r"\\]\\((?!https?:|#)[^)]*", str(importlib.metadata.metadata("advert-bridge").get_payload())))`;
+    const printed = await succeeds(folder, {}, join(place, 'bin/python'), '-c', program);
+    expect(printed === 'new\nsold\n[]', printed);
   });
   return { made, version };
 }

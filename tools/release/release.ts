@@ -1,6 +1,6 @@
 /**
- * Creates a release from main: version, changelog, released contract, tarballs with bill of materials and checksums,
- * and tag. Without --execute it changes nothing and prints what it would do.
+ * Creates a release from main: version, changelog, released contract, tarballs and wheel with bill of materials and
+ * checksums, and tag. Without --execute it changes nothing and prints what it would do.
  *
  *     npm run release -- 0.2.0
  *     npm run release -- 0.2.0 --execute
@@ -22,6 +22,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isNewer, releasedChangelog, unreleasedOf } from './changelog.ts';
 import { kitFolder, kitName } from './kit-package.ts';
+import { wheelName, writePythonWheel } from './python-wheel.ts';
 import { maxKb } from './size-budgets.ts';
 
 interface Check {
@@ -62,6 +63,7 @@ const manifest = JSON.parse(read('package.json'));
 const tag = `v${version}`;
 const folder = `release/${version}`;
 const tarballs = [`advert-bridge-${version}.tgz`, `${kitName}-${version}.tgz`] as const;
+const wheel = wheelName(version);
 const sbom = `advert-bridge-${version}.sbom.cdx.json`;
 /** Files that contain the version, in addition to package.json and package-lock.json. */
 const versioned: readonly (readonly [string, RegExp])[] = [
@@ -108,6 +110,7 @@ function pack(): void {
   const into = ['--loglevel=error', '--pack-destination', folder];
   run('npm', 'pack', ...into);
   run('npm', 'pack', `./${kitFolder}`, ...into);
+  writePythonWheel(repository, inRepository(folder));
   copyFileSync(inRepository('dist/sbom.cdx.json'), inRepository(join(folder, sbom)));
   for (const [file, limit] of [
     [tarballs[0], maxKb.package],
@@ -117,7 +120,7 @@ function pack(): void {
     console.log(`       ${file}: ${kb} KB`);
     if (kb > limit) throw new Error(`${file} may have ${limit} KB (tools/release/size-budgets.ts)`);
   }
-  for (const file of [...tarballs, sbom]) {
+  for (const file of [...tarballs, wheel, sbom]) {
     const hash = createHash('sha256')
       .update(readFileSync(inRepository(join(folder, file))))
       .digest('hex');
@@ -163,7 +166,7 @@ const steps: readonly Step[] = [
   { name: 'commit', does: [`Release ${version}`], run: () => commit(`Release ${version}`) },
   {
     name: 'tarballs',
-    does: [`${folder}/: ${tarballs.join(', ')}, ${sbom}, SHA256SUMS`],
+    does: [`${folder}/: ${tarballs.join(', ')}, ${wheel}, ${sbom}, SHA256SUMS`],
     run: pack,
   },
   {
