@@ -1,6 +1,6 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { type ChangedAdvert, type MessageRead, messageIn } from '../../shared/contract/messages.ts';
-import { messageGroupOf, positionOf } from '../../shared/domain/queue/message-groups.ts';
+import { messageGroupOf, positionOf } from '../../shared/ports/message-groups.ts';
 import type {
   ChangedAdvertsQueue,
   Delivery,

@@ -5,7 +5,7 @@ import { knownSuccess, toInstant } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { PartnerClient } from '../../shared/partner-api/client.ts';
 import { mayBeCursorRejection } from '../../shared/partner-api/error-answers.ts';
-import type { CallOptions, ReceivedPage } from '../../shared/ports/readers.ts';
+import type { CallOptions, ReceivedPage } from '../../shared/partner-api/readings.ts';
 import type { FeedState } from '../../shared/state/feed-states.ts';
 
 export interface PageRead extends ReceivedPage {

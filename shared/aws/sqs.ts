@@ -8,7 +8,7 @@ import type { SQSRecord } from 'aws-lambda';
 import { type ChangedAdvert, messageIn } from '../contract/messages.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
 import { backoffMs, forEachConcurrent } from '../domain/concurrency.ts';
-import { messageGroupOf, positionOf } from '../domain/queue/message-groups.ts';
+import { messageGroupOf, positionOf } from '../ports/message-groups.ts';
 import type { ChangedAdvertsQueue, Delivery } from '../ports/queue.ts';
 import type { Store } from '../ports/store.ts';
 import type { Aside, DeadLetters } from '../state/aside.ts';

@@ -12,9 +12,9 @@ import {
 import { BridgeFault } from '../domain/faults.ts';
 import { repeatsSecret } from '../domain/redaction.ts';
 import { Secret } from '../domain/secret.ts';
-import type { ObservedAdvert } from '../ports/readers.ts';
 import type { ReceivedTokens } from '../ports/tokens.ts';
 import { cleanText, faultOfAnswer, readErrorBody, type Sent } from './error-answers.ts';
+import type { ObservedAdvert } from './readings.ts';
 
 type Secrets = Sent['secrets'];
 

@@ -4,7 +4,6 @@ import { type BridgeSettings, partnerBaseUrl } from '../contract/settings.ts';
 import { type Deadline, systemClock } from '../domain/clock.ts';
 import { type Application, Secret } from '../domain/secret.ts';
 import type { Observer } from '../ports/observer.ts';
-import type { CallOptions, FeedQuery, ObservedAdvert, ReceivedPage } from '../ports/readers.ts';
 import type { Grant, ReceivedTokens } from '../ports/tokens.ts';
 import type { BudgetStore } from '../state/budget.ts';
 import { type AdvertList, advertIn, listIn, pageIn, tokensIn } from './answers.ts';
@@ -13,6 +12,7 @@ import { type CallerOptions, type CallRequest, createCaller, type Gates } from '
 import { mayBeCursorRejection, type Sent } from './error-answers.ts';
 import { createHoldKeeper } from './hold-keeper.ts';
 import { createRateLimiter } from './rate-limiter.ts';
+import type { CallOptions, FeedQuery, ObservedAdvert, ReceivedPage } from './readings.ts';
 import { bearer, commonHeaders, objectPath, paths, queryOf } from './requests.ts';
 import { claimedDate, createServiceClock } from './service-clock.ts';
 import { type TokenSource, withTokenOf } from './token-source.ts';

@@ -4,11 +4,11 @@ import { asBridgeFault, BridgeFault, faultKinds, faultPolicies } from '../domain
 import type { PartnerAccount } from '../domain/partner-account.ts';
 import { helpedRenewal, waitingRenewal } from '../domain/renewal.ts';
 import type { Secret } from '../domain/secret.ts';
-import type { CallOptions } from '../ports/readers.ts';
 import type { RefreshRequester, TokenVault } from '../ports/tokens.ts';
 import { type CachedAccounts, sharedRuns } from './cached-rows.ts';
 import type { CallRequest } from './call.ts';
 import type { HoldKeeper } from './hold-keeper.ts';
+import type { CallOptions } from './readings.ts';
 
 interface TokenSourceOptions {
   readonly reader: Pick<TokenVault, 'read'>;

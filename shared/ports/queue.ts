@@ -1,5 +1,5 @@
 import type { ChangedAdvert, DeadLetter, UnreadMessage } from '../contract/messages.ts';
-import type { Position } from '../domain/queue/message-groups.ts';
+import type { Position } from './message-groups.ts';
 import type { Etag, Key } from './store.ts';
 
 export interface Delivery extends Partial<UnreadMessage> {

@@ -3,7 +3,7 @@ import type { Clock } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
 import type { PartnerClient } from '../../shared/partner-api/client.ts';
-import type { FeedQuery, ReceivedPage } from '../../shared/ports/readers.ts';
+import type { FeedQuery, ReceivedPage } from '../../shared/partner-api/readings.ts';
 import type { Grant, ReceivedTokens } from '../../shared/ports/tokens.ts';
 
 /** The partner service as ports, without HTTP, for use cases. The sandbox is the service with HTTP. */

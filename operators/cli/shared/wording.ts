@@ -1,5 +1,5 @@
-import { answersLines, are, count, duration } from '../../../shared/domain/text/figures.ts';
 import { printableLine } from '../../../shared/domain/text.ts';
+import { answersLines, are, count, duration } from '../../operations/figures.ts';
 
 export { answersLines, are, count, duration };
 

@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
-import { count, duration } from '../../../shared/domain/text/figures.ts';
+import { count, duration } from '../../operations/figures.ts';
 import type { Facts, Snapshot } from '../snapshot.ts';
 import type { Question } from './dialog.ts';
 import { readable, time } from './format.ts';

@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
-import { count } from '../../../shared/domain/text/figures.ts';
 import { printableLine as printable } from '../../../shared/domain/text.ts';
+import { count } from '../../operations/figures.ts';
 import type { ShownDeadLetters, Snapshot } from '../snapshot.ts';
 import { type Ask, Asking } from './accounts.ts';
 import { counted, time } from './format.ts';

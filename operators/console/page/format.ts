@@ -1,5 +1,5 @@
-import { are } from '../../../shared/domain/text/figures.ts';
 import { printableLine } from '../../../shared/domain/text.ts';
+import { are } from '../../operations/figures.ts';
 
 /** `1 dead letter`, `1,000 dead letters`. */
 export const counted = (value: number, noun: string): string => are(value, noun, `${noun}s`);

@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
-import { answersLines, count, duration } from '../../../shared/domain/text/figures.ts';
 import { printableLine as printable, printableLines } from '../../../shared/domain/text.ts';
+import { answersLines, count, duration } from '../../operations/figures.ts';
 import type { Action, Facts, Finding, Snapshot, Work } from '../snapshot.ts';
 import { type Ask, Asking, pauseOrResume } from './accounts.ts';
 import { counted, readable, time } from './format.ts';

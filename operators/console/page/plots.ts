@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
-import { count, duration } from '../../../shared/domain/text/figures.ts';
+import { count, duration } from '../../operations/figures.ts';
 import type { PlotName, Plots as Plotted } from '../snapshot.ts';
 
 const shown: Readonly<Record<PlotName, (value: number) => string>> = {

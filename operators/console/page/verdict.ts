@@ -1,4 +1,4 @@
-import { are, count, duration } from '../../../shared/domain/text/figures.ts';
+import { are, count, duration } from '../../operations/figures.ts';
 import type { Facts, Finding, Received } from '../snapshot.ts';
 
 export interface Verdict {

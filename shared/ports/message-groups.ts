@@ -1,5 +1,5 @@
-import type { ChangedAdvert } from '../../contract/messages.ts';
-import { objectKeyOf } from '../advert-event.ts';
+import type { ChangedAdvert } from '../contract/messages.ts';
+import { objectKeyOf } from '../domain/advert-event.ts';
 
 /** Orders the deliveries of a queue: a later message, or a later delivery of the same message, is greater. */
 export type Position = string;
