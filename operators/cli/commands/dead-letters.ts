@@ -19,7 +19,7 @@ import { type Checked, flag, momentOption, option, optionalName } from '../share
 import { withProgress } from '../shared/progress.ts';
 import { confirm, requireTerminal } from '../shared/secret-input.ts';
 import type { Target } from '../shared/target.ts';
-import { are, count, factLines, factTable } from '../shared/wording.ts';
+import { are, count, duration, factLines, factTable } from '../shared/wording.ts';
 
 export const addDeadLetters: AddCommand = (command, io, end) => {
   command
@@ -122,7 +122,9 @@ Examples:
     withChosen(call, async (bridge, { deadLetters, unknown }, onProgress) => {
       const result = await redriveDeadLetters(bridge, deadLetters, onProgress);
       const left = result.nothingToSend.join(', ');
-      const begins = result.redriven.length > 0 ? ': within a minute, the drain begins to put them back' : '';
+      const { maxRequestsPerSecond } = await bridge.settings();
+      const takes = duration(60 + (2 * result.redriven.length) / maxRequestsPerSecond);
+      const begins = result.redriven.length > 0 ? `: the drain puts them back within about ${takes}` : '';
       const done = `${wereText(result.redriven.length)} redriven${begins}.`;
       const says = `Left, because they have nothing to send: ${left}. ${lookAndDrop(call.command)}`;
       call.report({ ...result, unknown }, done, ...(left ? [says] : []));

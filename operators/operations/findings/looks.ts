@@ -2,6 +2,7 @@
 
 import { kindOfReader } from '../../../embedded/state/event-log.ts';
 import { attentionAlarms, isAboutSecret } from '../../../shared/contract/names.ts';
+import { duration } from '../../../shared/domain/text/figures.ts';
 import { sumOf } from '../../../shared/ports/store.ts';
 import { type AccountStatus, heldMs, type ShownPause } from '../account-status.ts';
 import { applicationWords, namesText } from '../errors.ts';
@@ -108,16 +109,20 @@ export const looks: Readonly<Record<string, Look>> = {
       paused !== null ||
       hold?.fault === 'rate-limited' ||
       partnerAccounts.some((account) => isHeld(account) && account.books.inFlight > 0);
-    const takesSeconds = queue.waiting / (status.answers?.maxRequestsPerSecond ?? 10);
+    // What failed or was redriven comes back at half of the rate.
+    const takesSeconds = (2 * queue.waiting) / (status.answers?.maxRequestsPerSecond ?? 10);
+    // Single requests, or none, go out: how long that takes depends on the service.
+    const isSlowed =
+      hold !== null || partnerAccounts.some((one) => one.hold !== null && one.books.inFlight > 0);
     const answers = badAnswersText(status, nowMs);
     const patienceSeconds = answers === '' ? lateSeconds : lateSeconds / 2;
-    if (oldest === null || isExplained || oldest <= patienceSeconds + 2 * takesSeconds) return false;
+    if (oldest === null || isExplained || oldest <= patienceSeconds + takesSeconds) return false;
     const names = partnerAccounts.flatMap(({ name, books }) => (books.inFlight > 0 ? [name] : []));
     return {
       ...{
         changes: changes(queue.waiting),
         oldest: Math.round(oldest),
-        takes: Math.ceil(takesSeconds),
+        takes: isSlowed ? '' : `, which takes at most ${duration(Math.ceil(takesSeconds))}`,
         answers,
       },
       whose: names.length === 0 ? '' : ` of ${namesText(names, maxNames)}`,

@@ -284,6 +284,15 @@ it.each<[string, Given]>([
 
 const bad = stopped('refresh-token-rejected');
 
+it('says how long what waits takes, unless requests go out one by one', async () => {
+  const late = { bookKeeper: booksWith(300, at(-3 * minute)) };
+  const [open] = (await lookAt({ ports: late })).findings;
+  const [slowed] = (await lookAt({ ...one({ holds: [beginning] }), ports: late })).findings;
+
+  expect(open?.says).toContain('the oldest for 180 s, which takes at most 60 s: ');
+  expect(slowed?.says).toContain('the oldest for 180 s: ');
+});
+
 it('the worst finding is the first', async () => {
   const { findings } = await lookAt({ ...one(bad), holds: [beginning], queue: { deadLetters: 1 } });
 

@@ -122,7 +122,9 @@ describe('dead-letters redrive', () => {
 
     const result = { redriven: [one], nothingToSend: [three], unknown: [] };
     expect(JSON.parse(main.stdout)).toEqual(result);
-    expect(all.stderr).toMatch(/1 dead letter was .*\n.*: main.*\. .*drop ID/);
+    expect(all.stderr).toMatch(
+      /1 dead letter was redriven: the drain puts them back within about 60 s\.\n.*: main.*\. .*drop ID/,
+    );
     expect(again.stderr).toMatch(/^0 dead letters were redriven\.\nLeft.* drop ID/);
     expect([main, all, again].map(({ exitCode }) => exitCode)).toEqual([3, 3, 3]);
     expect(await ids()).toEqual([three]);
