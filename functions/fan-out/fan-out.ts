@@ -38,7 +38,7 @@ const newerMs = 900_000;
 const all = (group: Group, verdict: Verdict): Settlement[] =>
   group.map((delivery) => ({ delivery, verdict }));
 const forgotten = (group: Group) => all(group, { kind: 'forgotten' });
-/** Puts the messages aside, until the drain puts them back (functions/drain/drain.ts). */
+/** Puts the messages aside, until the drain puts them back (functions/drain/release.ts). */
 // Planted fault: stopped-wait-in-queue
 const hold = (group: Group) => all(group, { kind: 'hold' });
 

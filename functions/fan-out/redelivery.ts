@@ -28,7 +28,7 @@ const isOfService = ({ code, status, cause }: BridgeFault): boolean =>
 const countsTries = ({ policy: { deadLettered } }: BridgeFault): boolean =>
   deadLettered !== 'by-age' && deadLettered !== 'never';
 
-/** Up to nine earlier messages of the same advert may be tried five times each, and this message goes back with each. */
+/** So many receives lengthen no delay: short holds, conflicts, confirmations and earlier messages of the advert cause some. */
 const freeReceives = 40;
 /** With these values, no message has more than 200 receives in a day (test: redelivery.test.ts). */
 const receiveBackoff = { baseMs: 1_000, capMs: 900_000 };
@@ -55,7 +55,7 @@ export async function afterFault(deps: AdvertDeps, group: Group, fault: BridgeFa
   const { partnerAccount, correlationId } = head.message;
   const counted = await countTry(deps, head, fault).catch(() => undefined);
   const tries = counted ?? 1;
-  // What failed ages by its own waits; what was never asked for does not.
+  // What the service failed to answer ages by its own waits, anything else by its time in the queue.
   const ageMs = isOfService(fault) ? (head.message.failed?.waitedMs ?? 0) : clock.now() - head.sentAt;
   const isOld = ageMs >= settings.maxAgeMs;
   const isGivenUp = {
@@ -97,7 +97,7 @@ export async function afterFault(deps: AdvertDeps, group: Group, fault: BridgeFa
     const wait = { dueMs: clock.now() + forMs, forMs };
     return group.map((delivery) => ({ delivery, verdict: { kind: 'hold', wait } }));
   }
-  // Where the account or the bridge waits, an operator may end that early.
+  // An operator may end a wait that the service asked for, but no message that is hidden can be shown early.
   // Planted fault: delay-does-not-grow
   const delayMs = Math.max(
     backoffMs(head.receives, { ...inQueue, random: half }),

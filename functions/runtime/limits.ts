@@ -14,7 +14,7 @@ export const drainLimits = {
 } as const;
 
 export const fanOutLimits = {
-  /** With their backoff, these tries take less than two minutes. */
+  /** With their waits, these tries take less than four minutes. */
   advertTries: 5,
   /** Leaves time to settle the batch of a hanging advert. An attempt that hangs takes all of it; a quick 5xx is repeated within it. */
   fetchMs: 10_000,

@@ -1,9 +1,9 @@
 /**
  * `npm run weight`: lines and files of each part of the repository beside its budget, the files that the two main
- * handlers reach, and the words of the documentation. Blank lines and comments count; JSON, API reports and other
- * generated files do not. Prints a table and always exits with 0.
+ * handlers reach, and the words of all pages. The product is counted without the console. Blank lines and comments
+ * count; JSON, API reports and `*.generated` files do not. Prints a table and always exits with 0.
  *
- * @see docs/contribute/architecture.md
+ * @see docs/contribute/architecture.md#the-tree
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
