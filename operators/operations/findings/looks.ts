@@ -2,10 +2,10 @@
 
 import { kindOfReader } from '../../../embedded/state/event-log.ts';
 import { attentionAlarms, isAboutSecret } from '../../../shared/contract/names.ts';
-import { duration } from '../../../shared/domain/text/figures.ts';
 import { sumOf } from '../../../shared/ports/store.ts';
 import { type AccountStatus, heldMs, type ShownPause } from '../account-status.ts';
 import { applicationWords, namesText } from '../errors.ts';
+import { duration } from '../figures.ts';
 import type { RaisedAlarm } from '../stack-state.ts';
 import type { Status } from '../status.ts';
 import { type Finding, type FindingOptions, type Found, type Mends, maxNames } from './finding.ts';
