@@ -55,7 +55,9 @@ function urgency({ state, reason, needsPerson, lagSeconds }: Account): number {
 function Row({ account, snapshot, ask }: { account: Account; snapshot: Snapshot; ask: Ask }) {
   const { name, reason, hold, lastCursorReset, lagSeconds, books } = account;
   const rate = snapshot.bridge.requestsPerSecond;
-  const waits = rate === null || books.inFlight < rate ? '' : ` (${duration(books.inFlight / rate)})`;
+  // What failed or was redriven comes back at half of the rate; while the account is on hold, only single requests go out.
+  const isTimed = rate !== null && hold === null && books.inFlight >= rate;
+  const waits = isTimed ? ` (at most ${duration((2 * books.inFlight) / rate)})` : '';
   const last = snapshot.lastEvents[name];
   const { shown, tone } = stateOf(account, snapshot.facts);
   return html`<tr>
