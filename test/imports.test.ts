@@ -24,8 +24,8 @@ const rules: Readonly<Record<string, Rule>> = {
     inside: [...state, 'shared/partner-api', 'shared/aws'],
     packages: /^node:|^valibot$|^@middy\/core$|^@aws-lambda-powertools\/|^aws-lambda$/,
   },
-  // For hashes, which are the same each time: random bytes are passed in.
-  functions: { inside: [...state, 'shared/partner-api'], packages: /^node:crypto$/ },
+  // `node:crypto` for hashes, which are the same each time: random bytes are passed in.
+  functions: { inside: [...state, 'shared/partner-api'], packages: /^node:crypto$|^valibot$/ },
   'embedded/state': { inside: state, packages: /^node:/ },
   embedded: {
     inside: [...state, 'shared/partner-api', 'functions'],

@@ -7,7 +7,7 @@
  * generation and a token of its user, even if `connect` was interrupted; and if two people connect a new name at once,
  * only one gets it.
  */
-import type { ConnectedAccount } from '../../shared/contract/invocations.ts';
+
 import { feeds } from '../../shared/contract/messages.ts';
 import { type Deadline, toInstant } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
@@ -17,6 +17,7 @@ import { endpointAnswered, publishOwedEvents } from '../refresh-token/account-wr
 import { type AccountLock, exclusively } from '../refresh-token/refresh-lock.ts';
 import { lackingScopes, pairOf, storePair, warnOfOddAnswer } from '../refresh-token/token-pairs.ts';
 import { activateRow, beginRow, type ConnectDeps, nextGeneration } from './connected-row.ts';
+import type { ConnectedAccount } from './requests.ts';
 import { createUserVerification } from './verify-user.ts';
 
 /** The options are described in shared/contract/invocations.ts. */

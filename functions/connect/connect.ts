@@ -1,9 +1,4 @@
 import { checked, ShapeError } from '../../shared/contract/checks.ts';
-import {
-  type AcceptedApplication,
-  type ConnectAnswer,
-  connectEvent,
-} from '../../shared/contract/invocations.ts';
 import type { Deadline } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import { type Application, Secret } from '../../shared/domain/secret.ts';
@@ -11,6 +6,7 @@ import { normalScope } from '../refresh-token/token-pairs.ts';
 import { createConnectAccount } from './connect-account.ts';
 import type { ConnectDeps } from './connected-row.ts';
 import { createDisconnect } from './disconnect-account.ts';
+import { type AcceptedApplication, type ConnectAnswer, connectEvent } from './requests.ts';
 
 /** All operators' commands for credentials: those of the application and of partner accounts. */
 export const createConnect = (deps: ConnectDeps) => ({

@@ -1,6 +1,5 @@
 /** Checks that `connect` makes at the service with a new access token. */
 import { advertIdPattern } from '../../shared/contract/checks.ts';
-import type { ConnectedAccount } from '../../shared/contract/invocations.ts';
 import { advertsFeed, pageLimit } from '../../shared/contract/messages.ts';
 import { knownSuccess, toInstant } from '../../shared/domain/clock.ts';
 import { asBridgeFault, BridgeFault } from '../../shared/domain/faults.ts';
@@ -9,6 +8,7 @@ import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
 import type { FeedState } from '../../shared/state/feed-states.ts';
 import type { ConnectDeps } from './connected-row.ts';
+import type { ConnectedAccount } from './requests.ts';
 
 interface Look {
   readonly partnerAccount: string;

@@ -2,7 +2,8 @@
 
 import type { Backlog, Trouble } from '../../embedded/state/event-log.ts';
 import type { Webhooks } from '../../embedded/state/webhooks.ts';
-import type { ConnectAnswer, ConnectEvent, PollAnswer } from '../../shared/contract/invocations.ts';
+import type { ConnectAnswer, ConnectEvent } from '../../functions/connect/requests.ts';
+import type { PollAnswer } from '../../shared/contract/invocations.ts';
 import type { BridgeSettings } from '../../shared/contract/settings.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';

@@ -1,12 +1,12 @@
 /** What operators have the connect function do, the same for both kinds of bridge. */
 import type { ConnectRequest } from '../../functions/connect/connect-account.ts';
-import { ShapeError } from '../../shared/contract/checks.ts';
 import type {
   ConnectAnswer,
   ConnectAnswerKind,
   ConnectEvent,
   ConnectedAccount,
-} from '../../shared/contract/invocations.ts';
+} from '../../functions/connect/requests.ts';
+import { ShapeError } from '../../shared/contract/checks.ts';
 import { BridgeFault, faultKinds } from '../../shared/domain/faults.ts';
 import { isTokenHold, renewableNow } from '../../shared/domain/renewal.ts';
 import type { Application } from '../../shared/domain/secret.ts';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { aborted } from 'node:util';
 import type { ConnectRequest } from '../../../functions/connect/connect-account.ts';
-import type { ConnectedAccount } from '../../../shared/contract/invocations.ts';
+import type { ConnectedAccount } from '../../../functions/connect/requests.ts';
 import { BridgeFault } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import type { Bridge } from '../../operations/bridge.ts';

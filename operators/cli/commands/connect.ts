@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import type { ConnectedAccount } from '../../../functions/connect/requests.ts';
 import { partnerAccountName } from '../../../shared/contract/checks.ts';
-import type { ConnectedAccount } from '../../../shared/contract/invocations.ts';
 import { bridgeSettings } from '../../../shared/contract/settings.ts';
 import { connectAccount } from '../../operations/connect-functions.ts';
 import { listDeadLetters, redriveDeadLetters } from '../../operations/dead-letters.ts';

@@ -1,11 +1,12 @@
 /** Everything that is read from outside is what it should be, or is refused by an error that shows nothing of it. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { connectEvent } from '../../../functions/connect/requests.ts';
 import { pairOf } from '../../../functions/refresh-token/token-pairs.ts';
 import { deliveryOf } from '../../../shared/aws/sqs.ts';
 import { checkedJson, ShapeError } from '../../../shared/contract/checks.ts';
 import { type Envelope, envelope } from '../../../shared/contract/events.ts';
-import { connectEvent, refreshEvent } from '../../../shared/contract/invocations.ts';
+import { refreshEvent } from '../../../shared/contract/invocations.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import { advertEvent, authorizationEvent } from '../../../shared/domain/advert-event.ts';
 import { asBridgeFault, BridgeFault, faultKinds } from '../../../shared/domain/faults.ts';
