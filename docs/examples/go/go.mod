@@ -1,0 +1,3 @@
+module example.org/adverts
+
+go 1.21
