@@ -18,7 +18,7 @@ function copied(): string {
     'docs/asyncapi.json',
     'docs/subscribe/vectors.json',
     'docs/operate/deploy.md',
-    'infra/constructs/props/settings.generated.ts',
+    'infra/constructs/props',
   ]) {
     cpSync(part, path.join(dir, part), { recursive: true });
   }
