@@ -1,18 +1,20 @@
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { matchesGlob } from 'node:path';
+import path, { matchesGlob } from 'node:path';
 import { expect, it } from 'vitest';
+import { scratchFolders } from '../helpers/scratch-folder.ts';
 
+const scratchFolder = scratchFolders();
 const page = readFileSync('docs/operate/service.md', 'utf8');
 const found = (pattern: RegExp): string[] => [...page.matchAll(pattern)].map(([, text = '']) => text);
 
 it('the container file takes the bridge, not the kit beside it', () => {
   const globs = found(/(advert-bridge-\S*\.tgz)/g);
 
-  expect(globs).toHaveLength(2);
+  expect(globs).toHaveLength(3);
   for (const glob of globs) {
     const tarballs = ['advert-bridge-0.3.0.tgz', 'advert-bridge-kit-0.3.0.tgz'];
     expect(tarballs.filter((name) => matchesGlob(name, glob))).toEqual(['advert-bridge-0.3.0.tgz']);
@@ -35,4 +37,15 @@ it.each([
   server.close();
 
   expect(code).toBe(exitCode);
+});
+
+// Where there is no systemd, nobody can judge its unit.
+const hasSystemd = spawnSync('systemd-analyze', ['security', '--help']).status === 0;
+it.runIf(hasSystemd)('systemd-analyze calls the hardening of the unit OK', () => {
+  const unit = path.join(scratchFolder(), 'advert-bridge.service');
+  writeFileSync(unit, found(/^```ini\n([\s\S]*?)```/gm).join(''));
+
+  const judgement = execFileSync('systemd-analyze', ['security', '--offline=true', unit]).toString();
+
+  expect(judgement).toMatch(/exposure level for advert-bridge\.service: [\d.]+ OK/);
 });
