@@ -40,8 +40,11 @@ export interface BlamedRow extends Holder {
 const manyAdverts = 3;
 /** So many of those that fail then are remembered. */
 const maxBlamed = 20;
-/** Between two adverts of an account that goes one at a time: doubled from the first to the second, ms. */
-const [firstGapMs, longestGapMs] = [1_000, 10_000];
+/**
+ * Between two adverts of an account that goes one at a time, ms: as long as the answer took, so that hanging ones take no more
+ * than half of a worker's time, but not longer, because its healthy adverts wait for their turn.
+ */
+const [leastGapMs, mostGapMs] = [1_000, 10_000];
 /** Of a pause, unless the service asks for a longer one: doubled from the first to the second, ms. */
 const [firstPauseMs, longestPauseMs] = [1_000, 60_000];
 /** After a trial that answers neither well nor with 403, another resource tries the service, ms. */
@@ -119,21 +122,21 @@ export function bridgeAfter<T extends BlamedRow>(
  * @returns the same object where the answer says nothing new
  */
 export function accountAfter<T extends BlamedRow>(row: T, answer: Evidence, now: number): T {
-  const { resource, fault, isIll = false } = answer;
+  const { resource, fault, sentAt, isIll = false } = answer;
+  const gapMs = Math.min(Math.max(leastGapMs, now - sentAt), mostGapMs);
   // Planted fault: feed-blames-adverts
   if (!isOfAdvert(resource)) return row;
   if (!fault) return withoutHolds(without(row, 'failing'), isBlamed);
   const single = row.holds?.find(isBlamed);
   const isTelling = fault.mayBlame('more');
   if (single) {
-    const { tried, forMs = firstGapMs, blamed: before = [], ...rest } = single;
+    const { tried, blamed: before = [], ...rest } = single;
     const isNew = isTelling && !before.includes(resource);
     const blamed = isNew ? [...before, resource].slice(-maxBlamed) : before;
     // Its request was sent before the others began to wait.
     if (tried?.by !== resource)
       return isNew && before.length < maxBlamed ? withHold(row, { ...single, blamed }) : row;
-    if (!isTelling) return withHold(row, { ...rest, forMs, blamed });
-    const gapMs = Math.min(2 * forMs, longestGapMs);
+    if (!isTelling) return withHold(row, { ...rest, forMs: leastGapMs, blamed });
     return withHold(row, { ...rest, forMs: gapMs, blamed, tried: { until: now + gapMs } });
   }
   // Rule: ill-is-no-evidence
@@ -147,6 +150,6 @@ export function accountAfter<T extends BlamedRow>(row: T, answer: Evidence, now:
       fault: fault.code,
       reason: 'its adverts are answered badly, each of the last ones',
     },
-    ...{ since: now, until: now, forMs: firstGapMs, tried: { until: now + firstGapMs }, blamed: failing },
+    ...{ since: now, until: now, forMs: gapMs, tried: { until: now + gapMs }, blamed: failing },
   });
 }

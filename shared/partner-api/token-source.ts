@@ -14,7 +14,7 @@ interface TokenSourceOptions {
   readonly reader: Pick<TokenVault, 'read'>;
   readonly requester: RefreshRequester;
   readonly partnerAccounts: Pick<CachedAccounts, 'peek' | 'get' | 'read' | 'change'>;
-  readonly holds: Pick<HoldKeeper, 'ready'>;
+  readonly holds: HoldKeeper;
   readonly clock: Clock;
 }
 
@@ -25,7 +25,7 @@ interface AccessToken {
   readonly expiresAt: number;
 }
 
-interface TokenQuery extends Omit<CallOptions, 'isIll'> {
+interface TokenQuery extends CallOptions {
   readonly partnerAccount: string;
   /** What is asked for: after a hold, one resource tries the service. */
   readonly resource: string;
@@ -164,6 +164,18 @@ export function createTokenSource({ reader, requester, partnerAccounts, holds, c
       return !waiting;
     },
 
+    /** No other token came of the renewal: nothing is sent again, and the answer to this request counts after all. */
+    async counts({
+      partnerAccount: account,
+      resource,
+      isIll,
+      rejected: answered,
+    }: TokenQuery): Promise<void> {
+      if (!answered) return;
+      const evidence = { account, resource, fault: answered.fault, sentAt: clock.now(), isIll };
+      await holds.answered({ ...evidence, isUndecided: false });
+    },
+
     /** An answer was good with the token of this version. Resolves when the row says so, if it has to. */
     async helped(name: string, version: string): Promise<void> {
       const row = partnerAccounts.peek(name)?.account;
@@ -228,6 +240,8 @@ export function withTokenOf(tokens: TokenSource) {
       } catch (fault) {
         if (!(fault instanceof BridgeFault)) throw fault;
         const { version, resource } = used;
+        // Rule: rejected-answer-counts
+        if (fault === rejected?.fault) await tokens.counts({ ...whose, resource, isNext: false, rejected });
         if (isUndecided(fault)) {
           rejected = { version, fault };
           tokens.reject(partnerAccount, version, 'token-rejected');

@@ -277,6 +277,12 @@ export const plantedInPipeline: Planted = {
       'if (receives > 1e9)',
     ],
     [
+      'refused-turns-go-aside',
+      'what does not get the turn of its account again and again leaves the queue',
+      'if (receives > mostRefused) return hold(group);',
+      '',
+    ],
+    [
       'no-dead-letter-on-hold',
       'no message is dead-lettered while its account or the bridge is on hold',
       "if (fault.policy.deadLettered === 'by-age' || fault.policy.deadLettered === 'never') return undefined;",
@@ -311,6 +317,12 @@ export const plantedInPipeline: Planted = {
     ],
   ],
   'functions/drain/release.ts': [
+    [
+      'few-put-back',
+      'where adverts go one at a time, one of those aside comes back in a run',
+      'const most = account && blamingHold(account) ? 1 : limit;',
+      'const most = limit;',
+    ],
     [
       'removed-before-sent',
       'a message aside is sent to the queue before its row is removed',

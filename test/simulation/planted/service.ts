@@ -136,6 +136,12 @@ export const plantedInService: Planted = {
   ],
   'shared/partner-api/token-source.ts': [
     [
+      'rejected-answer-counts',
+      'an answer of 401 counts if its renewal brings no other token, and so ends the turn of its advert',
+      'if (fault === rejected?.fault) await',
+      'if (fault === 1e9) await',
+    ],
+    [
       'version-not-compared',
       'a token is used only while its version is the one in the account’s row',
       'if (known && known.version === version) return known;',

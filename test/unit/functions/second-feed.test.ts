@@ -54,7 +54,12 @@ async function setUp() {
   };
   const token = { token: new Secret('access'), version: '1', expiresAt: 0 };
   const nothing = () => undefined;
-  const renewals = { reject: nothing, mayRenew: () => true, helped: async () => undefined };
+  const renewals = {
+    reject: nothing,
+    mayRenew: () => true,
+    counts: async () => undefined,
+    helped: async () => undefined,
+  };
   const tokens = { current: async () => token, ...renewals };
   const readers = createPartnerClient(options, createGates(options), tokens);
   const drain = createDrain({ ...world.drainDeps, reader: readers });

@@ -265,23 +265,23 @@ describe('the adverts of an account', () => {
       return world;
     };
 
-    it('wait twice as long after each that fails, up to ten seconds', () => {
+    it('wait as long as the last answer took, one to ten seconds', () => {
       const world = single();
-      const waits = [4, 5, 6, 7, 8].map((advert) => {
-        world.answer(`main ${advert} transient turn`);
+      const waits = [0, 900, 4_000, 30_000].map((tookMs, index) => {
+        world.answer(`main ${index + 4} transient turn`, { sentAt: world.now + 10 - tookMs });
         const ms = world.waits('main 99');
         world.pass(ms);
         return ms;
       });
 
-      expect(waits).toEqual([2_000, 4_000, 8_000, 10_000, 10_000]);
+      expect(waits).toEqual([1_000, 1_000, 4_000, 10_000]);
     });
 
     it('come before one that has failed meanwhile, or before they went so', () => {
       const world = single();
       world.answer('main 4 transient turn');
       world.answer('main 5 transient');
-      world.pass(2_000);
+      world.pass(1_000);
 
       expect(['main 9', 'main 1', 'main 4', 'main 5'].map(world.waits)).toEqual([0, 29_990, 29_990, 29_990]);
       world.pass(30_000);

@@ -231,7 +231,12 @@ it('renews its token before it tries the service after a hold, because the renew
     await renewing.answered({ ...answer, isUndecided: false });
     return { token, version: '1', expiresAt: 0 };
   };
-  const renewals = { reject: () => undefined, mayRenew: () => true, helped: async () => undefined };
+  const renewals = {
+    reject: () => undefined,
+    mayRenew: () => true,
+    counts: async () => undefined,
+    helped: async () => undefined,
+  };
   const client = clientFor({ holds, clock, tokens: { current, ...renewals } });
   service.next({ status: 429, headers: { 'retry-after': '1' } });
   await faultOf(fetchWith(client, '7', { deadlineMs: clock.now() + 500 }));

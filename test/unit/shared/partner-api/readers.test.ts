@@ -21,6 +21,7 @@ it.each<[string, FaultKind[], string, string[], string[]]>([
       version += 1;
     },
     mayRenew: () => true,
+    counts: async () => undefined,
     helped: async () => undefined,
   });
   const whose = { partnerAccount: 'main', generation: 1, deadlineMs: 1_000 };
@@ -32,4 +33,27 @@ it.each<[string, FaultKind[], string, string[], string[]]>([
   }).catch((fault: BridgeFault) => fault.code);
 
   expect([outcome, sent, rejections]).toEqual([expected, versions, expectedRejections]);
+});
+
+it('an answer of 401 counts when its renewal brings no other token', async () => {
+  const [counted, fault] = [[] as unknown[], new BridgeFault(rejected, rejected)];
+  const withToken = withTokenOf({
+    async current({ rejected: answered }) {
+      if (answered) throw answered.fault;
+      return { token: new Secret('1'), version: '1', expiresAt: 0 };
+    },
+    reject: () => undefined,
+    mayRenew: () => true,
+    counts: async ({ resource, rejected: answered }) => void counted.push(resource, answered?.fault),
+    helped: async () => undefined,
+  });
+  const whose = { partnerAccount: 'main', generation: 1, deadlineMs: 1_000 };
+
+  const outcome = withToken(whose, async (tokenOf) => {
+    await tokenOf('main 7', true);
+    throw fault;
+  });
+
+  await expect(outcome).rejects.toBe(fault);
+  expect(counted).toEqual(['main 7', fault]);
 });
