@@ -62,7 +62,7 @@ export async function checkOrdered(
     const others = ['aws-cdk-lib', 'constructs', 'esbuild', '@aws-sdk/client-dynamodb'];
     await installs(project, env, kit, ...others.map(versioned));
     for (const file of ['app.ts', 'handler.ts'])
-      await cp(join(repository, `test/package/fresh/ordered-${file}`), join(project, file));
+      await cp(join(repository, 'test/package/fresh', `ordered-${file}`), join(project, file));
     resources = JSON.parse(await succeeds(project, { ...env, CDK_VALIDATION: 'false' }, 'node', 'app.ts'));
     const { Type } = only<Subscriber>('EventsV2::Subscriber');
     const { FunctionResponseTypes } = only<{ FunctionResponseTypes: string[] }>('Lambda::EventSourceMapping');
