@@ -51,7 +51,7 @@ describe.each(paths)('GET %s', (path) => {
 });
 
 describe('an advert', () => {
-  it('has its present status', async () => {
+  it('an advert has its present status', async () => {
     const { control, get } = await start();
     control.setStatus('1005', 'active');
 
@@ -59,7 +59,7 @@ describe('an advert', () => {
     expect(await get('/api/partner/adverts/1005')).toMatchObject({ status: 200, body: { data } });
   });
 
-  it('answers 404 when it is removed, never known, malformed or of another user', async () => {
+  it("404 answers for an advert removed, unknown, malformed or not the user's", async () => {
     const { control, get, bearer } = await start({ users: [{ name: 'main' }, { name: 'other' }] });
     control.remove('1002');
 
@@ -70,7 +70,7 @@ describe('an advert', () => {
     });
   });
 
-  it('can be posted with the scope to write, and the feed lists it', async () => {
+  it('an advert can be posted with the scope to write, and the feed lists it', async () => {
     const { post, bearer, feed } = await start();
     const fields = { title: 'Bicycle "Pegas"', price: 120 };
     const postWith = async (scope: string) =>
@@ -83,7 +83,7 @@ describe('an advert', () => {
 });
 
 describe('an advert of a replica behind the feed', () => {
-  it('is answered as before for as long as the assumption says', async () => {
+  it('an advert of a slow replica stays as before for the assumed time', async () => {
     const { control, get } = await start({ assumptions: { advertLagMs: 4_000 } });
     const status = async () => (await get('/api/partner/adverts/1005')).body.data.status;
     const before = await status();
@@ -113,7 +113,7 @@ describe('the list of adverts', () => {
     expect(body.data.map(({ id }: { id: number }) => id)).toEqual(expected);
   });
 
-  it('has 100 adverts a page, and names a bad parameter', async () => {
+  it('the list has 100 adverts a page, and names a bad parameter', async () => {
     const { get } = await start({ adverts: 150 });
 
     expect((await get('/api/partner/adverts')).body.data).toHaveLength(100);

@@ -20,7 +20,7 @@ async function answer({ post }: Started, query: Headers, fields: Headers) {
 }
 
 describe('the consent page', () => {
-  it('shows who asks for what, in HTML that loads nothing', async () => {
+  it('the consent page shows who asks for what, and loads nothing', async () => {
     const client = await start({ users: [{ name: 'main' }, { name: 'a<b' }] });
 
     const { status, text, headers } = await ask(client, { ...request, redirect_uri });
@@ -35,7 +35,7 @@ describe('the consent page', () => {
 });
 
 describe('the decision of the user', () => {
-  it('redirects with a code and the unchanged state when the user allows', async () => {
+  it('a code and the unchanged state are sent back when the user allows', async () => {
     const client = await start({ users: [{ name: 'main' }, { name: 'other', adverts: 1 }] });
     const query = { ...request, redirect_uri: `${redirect_uri}?from=here` };
 
@@ -62,7 +62,7 @@ describe('the decision of the user', () => {
     expect(given.location.searchParams.get('code')).toBeNull();
   });
 
-  it('can be preset for runs without a browser', async () => {
+  it("the user's decision can be preset for runs without a browser", async () => {
     const client = await start();
     client.control.setConsent({ mode: 'allow', user: 'main' });
     expect((await ask(client, request)).headers.get('location')).toContain('code=');

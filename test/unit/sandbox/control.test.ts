@@ -11,7 +11,7 @@ describe('the control over HTTP', () => {
     return { ...started, post, call };
   }
 
-  it('calls the methods of the control and of its parts', async () => {
+  it("the control's address calls its methods and those of its parts", async () => {
     const { call, control, feed, get } = await startControl();
 
     expect(await call('createAdverts', 2, { status: 'active' })).toEqual(['1002', '1003']);
@@ -60,7 +60,7 @@ describe('the control over HTTP', () => {
     expect(status).toBe(expected);
   });
 
-  it('has one address', async () => {
+  it('the control has one address', async () => {
     const { get } = await start();
 
     expect((await get('/_sandbox/adverts', {})).status).toBe(404);
@@ -85,7 +85,7 @@ describe('the journal', () => {
     ]);
   });
 
-  it('never contains a token, code or secret', async () => {
+  it('the journal never contains a token, code or secret', async () => {
     const { sandbox, control, get, refresh, token } = await start();
     const code = control.issueCode();
     const { access_token, refresh_token } = (await refresh()).body;

@@ -40,7 +40,7 @@ describe('a fault', () => {
     expect(statuses.filter((_, index) => index % 2 === 1)).toEqual(expected);
   });
 
-  it('applies to one advert, one user, or feed requests with a cursor', async () => {
+  it('a fault applies to one advert, one user, or requests with a cursor', async () => {
     const users = [{ name: 'main' }, { name: 'other' }];
     const { control, get, feed, bearer, refresh } = await start({ users });
     const others = await bearer('other');

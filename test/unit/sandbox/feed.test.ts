@@ -5,7 +5,7 @@ const since = longAgo;
 const justBeforeNoon = new Date(noonMs - 1).toISOString();
 
 describe('the change feed', () => {
-  it('is empty at first, and still has a cursor', async () => {
+  it('the feed has a cursor even when it is empty', async () => {
     const { feed } = await start();
 
     const nextCursor = expect.stringMatching(/^[\w-]{20,}$/);
@@ -25,7 +25,7 @@ describe('the change feed', () => {
     expect([first.hasMore, second.hasMore, third.hasMore]).toEqual([true, false, false]);
   });
 
-  it('lists what changed strictly after since, in any timezone, and in order when the clock is set back', async () => {
+  it('the feed lists changes strictly after since, in order, in any timezone', async () => {
     const { control, feed } = await start();
     control.setStatus('1001', 'active');
     control.clock.advance(1);
@@ -40,7 +40,7 @@ describe('the change feed', () => {
     expect(await listed(justBeforeNoon)).toEqual(['1001', '1002', '1003']);
   });
 
-  it('shows a change only after the visibility delay', async () => {
+  it('the feed shows a change only after the visibility delay', async () => {
     const { control, feed } = await start({ visibilityDelayMs: 3000 });
     control.setStatus('1001', 'active');
     control.clock.advance(2999);
@@ -51,7 +51,7 @@ describe('the change feed', () => {
     expect((await feed({ since, cursor: early.nextCursor })).body.data).toEqual(['1001']);
   });
 
-  it('has 100 IDs a page by default, and never more than 1000', async () => {
+  it('the feed has 100 IDs a page by default, and never more than 1000', async () => {
     const { control, feed } = await start();
     control.changeRandomly(1500);
 
@@ -59,7 +59,7 @@ describe('the change feed', () => {
     expect((await feed({ since, limit: '5000' })).body.data).toHaveLength(1000);
   });
 
-  it('has pages of one size that ignore the limit, if it is so assumed', async () => {
+  it('the feed ignores the limit when the assumptions set one page size', async () => {
     const { control, feed } = await start({ assumptions: { feedPageSize: 7 } });
     control.changeRandomly(10);
 
@@ -85,7 +85,7 @@ describe('the change feed', () => {
     expect(await (await start()).feed(query as never)).toMatchObject({ status: 400, body });
   });
 
-  it('keeps IDs beyond 2^53 exact, and lists any string on demand', async () => {
+  it('the feed keeps IDs beyond 2^53 exact, and lists any string on demand', async () => {
     const { control, feed, get } = await start({ firstAdvertId: 9007199254740993n });
     control.setStatus('9007199254740993', 'active');
     control.listRaw('../"x"');
@@ -96,7 +96,7 @@ describe('the change feed', () => {
 });
 
 describe('a cursor', () => {
-  it('is rejected when it is spoiled, of another since or user, or invalidated', async () => {
+  it("a cursor is rejected when spoiled, invalidated, or another user's", async () => {
     const { control, feed, bearer } = await start({ users: [{ name: 'main' }, { name: 'other' }] });
     const { nextCursor: cursor } = (await feed({ since })).body;
     const wrong = [cursor.slice(0, -1), `${cursor}A`, 'abc', ''].map((spoiled) => ({
@@ -115,7 +115,7 @@ describe('a cursor', () => {
     expect((await feed({ since, cursor: fresh })).status).toBe(200);
   });
 
-  it('is rejected with the assumed answer', async () => {
+  it('a cursor is rejected with the assumed answer', async () => {
     const cursorRejection = { status: 410, body: { error: { type: 'GONE', message: 'no such bookmark' } } };
     const { feed } = await start({ assumptions: { cursorRejection } });
 

@@ -4,7 +4,7 @@ import { hourMs, longAgo, start } from './start.ts';
 const first = 'sandbox-refresh-token-main';
 
 describe('the refresh_token grant', () => {
-  it('answers as documented', async () => {
+  it('a refresh is answered as documented', async () => {
     const { refresh } = await start();
 
     const { status, body } = await refresh();
@@ -55,7 +55,7 @@ describe('the refresh_token grant', () => {
     expect((await refresh(second)).status).toBe(200);
   });
 
-  it('fails after a revocation, and so does the access token', async () => {
+  it('a refresh and the access token fail after a revocation', async () => {
     const { control, refresh, get, bearer } = await start();
     const headers = await bearer();
 
@@ -84,7 +84,7 @@ describe('the authorization_code grant', () => {
     expect((await token({ grant_type, code, ...fields })).body.error).toBe(error);
   });
 
-  it('takes a code once, which a scope that does not exist does not use up', async () => {
+  it('a code works once, and an unknown scope does not use it up', async () => {
     const { control, token } = await start();
     const code = control.issueCode();
 
@@ -96,7 +96,7 @@ describe('the authorization_code grant', () => {
   });
 });
 
-it('the client_credentials grant gives a token that can be refreshed but cannot add adverts', async () => {
+it('client_credentials give a token that is refreshed but adds no adverts', async () => {
   const { token, post, refresh } = await start();
   const { body } = await token({ grant_type: 'client_credentials', scope: 'v2 write' });
   const headers = { authorization: `Bearer ${body.access_token}`, version: '2.0' };
@@ -138,7 +138,7 @@ describe('the token endpoint', () => {
 });
 
 describe('an access token', () => {
-  it('gives access to the feed of its own user only', async () => {
+  it('an access token opens the feed of its own user only', async () => {
     const { control, bearer, feed } = await start({ users: [{ name: 'main' }, { name: 'other' }] });
     control.setStatus('1001', 'active');
     control.setStatus('1021', 'active');
@@ -146,7 +146,7 @@ describe('an access token', () => {
     expect((await feed({ since: longAgo }, await bearer('other'))).body.data).toEqual(['1021']);
   });
 
-  it('expires with the clock, or on demand', async () => {
+  it('an access token expires with the clock, or on demand', async () => {
     const { control, bearer, get } = await start();
     const [headers, statuses] = [await bearer(), [] as number[]];
     const note = async (with_: typeof headers) =>
