@@ -161,7 +161,7 @@ describe('standard output', () => {
 });
 
 describe('a reader that reads nothing', () => {
-  it('is a trouble after half a minute, until it reads again', async () => {
+  it('a reader that reads nothing is a trouble after half a minute', async () => {
     const { start, append, run, state, observer, take } = setUp();
     let release = (): void => undefined;
     const gate = new Promise<void>((resolve) => {

@@ -59,7 +59,7 @@ describe('an advert', () => {
     expect(await get('/api/partner/adverts/1005')).toMatchObject({ status: 200, body: { data } });
   });
 
-  it("404 answers for an advert removed, unknown, malformed or not the user's", async () => {
+  it('404 answers for an advert removed, unknown, malformed or of another', async () => {
     const { control, get, bearer } = await start({ users: [{ name: 'main' }, { name: 'other' }] });
     control.remove('1002');
 

@@ -33,7 +33,7 @@ function make() {
 }
 
 describe('the event log', () => {
-  it('is read by each reader from its own position, also when the file is reopened', async () => {
+  it('each reader reads the event log from its own position after a reopen', async () => {
     const { log, append, state, dir } = make();
     await append('1');
     // A new reader begins at the end.
@@ -110,7 +110,7 @@ describe('the event log', () => {
 });
 
 describe('the webhooks', () => {
-  it('are none at first', async () => {
+  it('a new state has no webhooks', async () => {
     const { log, webhooks, urls } = make();
     expect([urls(), webhooks.next(one, 10), webhooks.signing(one)]).toEqual([[], [], undefined]);
     const nothing = { tooOld: 0, tooMany: 0, position: 0 };
@@ -195,7 +195,7 @@ describe('the webhooks', () => {
     expect(webhooks.next(one, 10)).toMatchObject([{ number: 1, dueAt: 0 }]);
   });
 
-  it('are forgotten with their secrets and what waits, also by an attempt under way', async () => {
+  it('a forgotten webhook loses its secret and events, even in an attempt', async () => {
     const { log, webhooks, urls, append, of } = make();
     await webhooks.setUp(one, { secret: new Secret('first'), keepOld: false });
     await log.begin(one);

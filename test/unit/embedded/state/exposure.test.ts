@@ -27,7 +27,7 @@ describe.skipIf(process.platform === 'win32')('exposure of a state folder to oth
     else expect(exposure?.mend).toContain(mend);
   });
 
-  it('is none without a folder, or where it cannot be inspected', () => {
+  it('no exposure is reported without a folder that can be inspected', () => {
     const dir = folder();
     expect(exposureOf(path.join(dir, 'none'))).toBeUndefined();
     writeFileSync(path.join(dir, 'file'), '');

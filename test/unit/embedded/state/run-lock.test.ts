@@ -46,7 +46,7 @@ async function prepared(): Promise<string> {
 const leaseFor = (holder: string) => ({ holder, nowMs: Date.now(), leaseMs: 3_600_000 });
 
 describe('the run lock', () => {
-  it('is given to one run, and free after its release', () => {
+  it('one run gets the run lock, which is free after its release', () => {
     const dir = path.join(folder(), 'state');
     const first = takeRunLock(dir, 'test');
     expect(() => takeRunLock(dir, 'test')).toThrow(expect.objectContaining({ code: 'state-in-use' }));
@@ -65,7 +65,7 @@ describe('the run lock', () => {
     state.close();
   });
 
-  it('is free when the process was killed, with all that it had in hand', async () => {
+  it('a killed process frees the run lock and all that it had in hand', async () => {
     const dir = await prepared();
     const killed = await child(runs, dir);
     await killed.kill();
@@ -85,7 +85,7 @@ describe('the run lock', () => {
     lock.release();
   });
 
-  it('is seen from outside while it is held', () => {
+  it('other processes see the run lock while it is held', () => {
     const dir = folder();
     expect(isRunning(dir)).toBe(false);
     const lock = takeRunLock(dir, 'test');

@@ -41,7 +41,7 @@ async function filled(): Promise<string> {
 const opening = (dir: string) => () => openEmbeddedState(dir).close();
 
 describe('the state file', () => {
-  it('is for its owner alone, with all that lies beside it, also when it was not before', () => {
+  it('only its owner may read the state file and what lies beside it', () => {
     const dir = path.join(folder(), 'new', 'state');
     for (const next of [0o644, 0o600]) {
       const state = openEmbeddedState(dir);
@@ -52,7 +52,7 @@ describe('the state file', () => {
     }
   });
 
-  it('is refused when its folder was replaced while it was opened', () => {
+  it('the state file is refused when its folder was replaced meanwhile', () => {
     const dir = path.join(folder(), 'state');
     openEmbeddedState(dir).close();
     const setTrusted = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementationOnce(() => {
@@ -63,7 +63,7 @@ describe('the state file', () => {
     expect(setTrusted).toHaveBeenCalledOnce();
   });
 
-  it('is in the named folder when SQLite would take the name for a URI', () => {
+  it('a folder whose name looks like a URI to SQLite gets the state file', () => {
     const dir = mkdtempSync('file:bridge-');
     try {
       const lock = takeRunLock(dir, 'test');
@@ -92,7 +92,7 @@ describe('the state file', () => {
     db.close();
   });
 
-  it('is made once when processes come at the same time', async () => {
+  it('one state file is made when processes come at the same time', async () => {
     const dir = path.join(folder(), 'state');
     const code = `
       import { openEmbeddedState } from './embedded/state/state.ts';
@@ -192,7 +192,7 @@ describe('a state file that cannot be used', () => {
     expect(readFileSync(stateFileIn(dir)).equals(before)).toBe(true);
   });
 
-  it('is made again when it is empty', () => {
+  it('an empty state file is made again', () => {
     const dir = folder();
     writeFileSync(stateFileIn(dir), '');
     truncateSync(stateFileIn(dir));

@@ -44,7 +44,7 @@ function expectRefused(dir: string, message: RegExp | string): void {
 }
 
 describe.skipIf(!isRoot)('a state that belongs to another user', () => {
-  it('is refused, also for root, and nothing is made in it', () => {
+  it("another user's state is refused, even for root, and stays unchanged", () => {
     const dir = prepared();
     chownSync(dir, somebody, somebody);
 
@@ -103,7 +103,7 @@ describe.skipIf(process.platform === 'win32')('a state below a folder that other
     expect(readdirSync(top)).toEqual(existing === '' ? [] : ['a']);
   });
 
-  it('is taken where the folder is sticky, as /tmp is', () => {
+  it('a state below a sticky folder such as /tmp is taken', () => {
     const dir = prepared();
     chmodSync(path.dirname(dir), 0o1777);
 
@@ -131,7 +131,7 @@ describe.skipIf(!isRoot)('a state on a volume that was named', () => {
     return dir;
   }
 
-  it('is taken, and its files are made private, when its group may write', () => {
+  it('a named volume is taken, its files private, when its group may write', () => {
     const dir = onVolume();
     const file = path.join(dir, 'bridge.db');
     for (const [place, mode] of [
@@ -179,7 +179,7 @@ describe.skipIf(!isRoot)('a state on a volume that was named', () => {
 });
 
 describe('a state that is a link', () => {
-  it('is refused as a folder, with the folder that it leads to', () => {
+  it('a link as the state folder is refused, with the folder it leads to', () => {
     const dir = prepared();
     const link = path.join(folder(), 'link');
     symlinkSync(dir, link);
@@ -212,7 +212,7 @@ describe('a state that is a link', () => {
     );
   });
 
-  it('is refused below a link in a folder that others may write', () => {
+  it('a state below a link is refused when others may write beside the link', () => {
     const dir = prepared();
     const open = folder();
     symlinkSync(path.dirname(dir), path.join(open, 'link'));
@@ -221,7 +221,7 @@ describe('a state that is a link', () => {
     expectRefused(path.join(open, 'link', 'state'), `chmod go-w ${open}`);
   });
 
-  it('is refused by the system below links that lead in a circle', () => {
+  it('a state below links in a circle is refused by the system', () => {
     const top = folder();
     symlinkSync('b', path.join(top, 'a'));
     symlinkSync('a', path.join(top, 'b'));
@@ -261,7 +261,7 @@ describe('a state that is a link', () => {
     expect(readFileSync(elsewhere).equals(before)).toBe(true);
   });
 
-  it('is replaced where a run is about to write its mark', async () => {
+  it('a link is replaced where a run is about to write its mark', async () => {
     const dir = prepared();
     const elsewhere = path.join(folder(), 'precious');
     writeFileSync(elsewhere, 'precious');
