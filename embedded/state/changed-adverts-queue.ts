@@ -9,7 +9,13 @@ import type {
   Settlement,
 } from '../../shared/ports/queue.ts';
 import { type Counters, sumOf } from '../../shared/ports/store.ts';
-import { countOfRedriven, type DeadLetters, rowAside, rowOfRedriven } from '../../shared/state/aside.ts';
+import {
+  countOfRedriven,
+  createAside,
+  type DeadLetters,
+  rowAside,
+  rowOfRedriven,
+} from '../../shared/state/aside.ts';
 import {
   type BookKeeper,
   type Counted,
@@ -57,15 +63,11 @@ export function createMessageTable(connection: Pick<Connection, 'prepare'>) {
     );
     return (...values: V) => statement.all(...values) as unknown as MessageRow[];
   }
-  const selectFigures = connection.prepare(
-    `SELECT (SELECT count(*) FROM rows WHERE kind = 'dead') AS deadLetters,
-       (SELECT body ->> '$.listedAt' FROM messages
-        WHERE sequence_number > 0 AND iif(json_valid(body), body ->> '$.redriven', 1) IS NULL
-          AND body ->> '$.failed' IS NULL
-        ORDER BY sequence_number LIMIT 1) AS queued,
-       (SELECT min(value ->> '$.message.listedAt') FROM rows
-        WHERE kind = 'aside' AND value ->> '$.message.redriven' IS NULL
-          AND value ->> '$.message.failed' IS NULL) AS aside`,
+  const selectOldest = connection.prepare(
+    `SELECT body ->> '$.listedAt' AS listedAt FROM messages
+     WHERE sequence_number > 0 AND iif(json_valid(body), body ->> '$.redriven', 1) IS NULL
+       AND body ->> '$.failed' IS NULL
+     ORDER BY sequence_number LIMIT 1`,
   );
   return {
     insert: change<[partnerAccount: string, generation: number, body: string, sentAt: number]>(
@@ -85,15 +87,15 @@ export function createMessageTable(connection: Pick<Connection, 'prepare'>) {
       'UPDATE messages SET visible_at = ? WHERE sequence_number = ?',
     ),
     remove: change<[sequenceNumber: number]>('DELETE FROM messages WHERE sequence_number = ?'),
-    /** When the first message in the queue, and the oldest aside, were listed; without those that failed or were redriven. */
-    figures: () => selectFigures.get() as Record<'queued' | 'aside', string | null> & { deadLetters: number },
+    /** When the first message was listed that neither failed nor was redriven. */
+    oldestListedAt: () => selectOldest.get()?.listedAt as string | undefined,
   };
 }
 
 interface QueueOptions {
   readonly connection: Pick<Connection, 'read' | 'write'>;
   readonly table: MessageTable;
-  readonly rows: Pick<RowStore, 'findAll' | 'addWithin' | 'putWithin' | 'removeWithin'>;
+  readonly rows: RowStore;
   readonly clock: { now(): number };
   /** Whether partner accounts take turns. */
   readonly takesTurns: boolean;
@@ -108,6 +110,7 @@ export function createChangedAdvertsQueue(
   options: QueueOptions,
 ): ChangedAdvertsQueue & Inbox & Pick<DeadLetters, 'redrive'> & { figures: BookKeeper['queue'] } {
   const { connection, table, rows, clock, takesTurns } = options;
+  const aside = createAside(rows);
   const known = new Map<number, QueuedRow>();
   const groups = createGroups<QueuedRow>({ takesTurns });
   /** Sequence number of the last message in memory. */
@@ -164,8 +167,8 @@ export function createChangedAdvertsQueue(
       return table.setVisibleAt(visibleAt, sequenceNumber) ? [{ queued, visibleAt, counts: {} }] : [];
     }
     if (!table.remove(sequenceNumber)) return [];
-    const aside = rowAside(settled);
-    if (aside) rows.putWithin(aside.key, aside.value);
+    const row = rowAside(settled);
+    if (row) rows.putWithin(row.key, row.value);
     const counts: Counts = verdict.kind === 'done' ? { [verdict.outcome]: 1 } : countsOf[verdict.kind];
     return [{ queued, counts }];
   }
@@ -180,9 +183,9 @@ export function createChangedAdvertsQueue(
       return new Set();
     },
     // The row and the message are exchanged in one transaction.
-    async sendAgain(aside) {
+    async sendAgain(messages) {
       await connection.write(() => {
-        const removed = aside.filter(({ key, etag }) => rows.removeWithin(key, etag));
+        const removed = messages.filter(({ key, etag }) => rows.removeWithin(key, etag));
         for (const { message } of removed) insert(message);
       });
       return new Set();
@@ -232,8 +235,9 @@ export function createChangedAdvertsQueue(
       }
     },
     async figures() {
-      const { deadLetters, queued, aside } = connection.read(table.figures);
-      const [oldestListedAt] = [queued ?? [], aside ?? []].flat().sort();
+      const deadLetters = await rows.count('dead');
+      const queued = connection.read(table.oldestListedAt);
+      const [oldestListedAt] = [queued ?? [], (await aside.oldestListedAt()) ?? []].flat().sort();
       return {
         waiting: inFlight(''),
         deadLetters,

@@ -33,6 +33,9 @@ export function createRowStore(connection: Connection) {
     `SELECT name, etag, value FROM rows WHERE kind = ? AND name BETWEEN ? AND ? AND name <> ?
      ORDER BY name LIMIT ?`,
   );
+  const countSome = connection.prepare(
+    'SELECT count(*) AS number FROM (SELECT 1 FROM rows WHERE kind = ? AND name BETWEEN ? AND ? LIMIT ?)',
+  );
   const insert = connection.prepare(
     'INSERT INTO rows (value, etag, kind, name) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
   );
@@ -51,9 +54,12 @@ export function createRowStore(connection: Connection) {
     const found = select.get(kind, name) as Found | undefined;
     return found && rowOf(found);
   }
-  function findAll(kind: LocalKey['kind'], { prefix = '', after = '', limit = -1 }: Listing = {}): Row[] {
+  function findAll(
+    kind: LocalKey['kind'],
+    { prefix = '', after = '', upTo = `${prefix}\uffff`, limit = -1 }: Listing = {},
+  ): Row[] {
     const low = after > prefix ? after : prefix;
-    const found = selectSome.all(kind, low, `${prefix}\uffff`, after, limit);
+    const found = selectSome.all(kind, low, upTo, after, limit);
     return (found as unknown as Found[]).map(rowOf);
   }
   /** @returns whether the row was there */
@@ -68,6 +74,8 @@ export function createRowStore(connection: Connection) {
   const store: Store = {
     get: async (key) => connection.read(() => find(key)),
     list: async (kind, listing) => connection.read(() => findAll(kind, listing)),
+    count: async (kind, { prefix = '', limit = -1 } = {}) =>
+      connection.read(() => Number(countSome.get(kind, prefix, `${prefix}\uffff`, limit)?.number)),
     put(key, value, expected) {
       const { kind, name } = key;
       const text = JSON.stringify(value);

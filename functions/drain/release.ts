@@ -4,14 +4,14 @@ import type { Clock } from '../../shared/domain/clock.ts';
 import { blamingHold, holdOf } from '../../shared/domain/holds.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
-import { type Aside, isDue, noAccount } from '../../shared/state/aside.ts';
+import { type Aside, noAccount } from '../../shared/state/aside.ts';
 import type { BudgetStore } from '../../shared/state/budget.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
 export interface ReleaseDeps {
   readonly queue: Pick<ChangedAdvertsQueue, 'sendAgain'>;
   readonly partnerAccounts: Pick<PartnerAccounts, 'read'>;
-  readonly aside: Pick<Aside, 'accounts' | 'list' | 'notes' | 'remove'>;
+  readonly aside: Pick<Aside, 'accounts' | 'due' | 'notes' | 'remove'>;
   readonly budgetStore: Pick<BudgetStore, 'read'>;
   readonly observer: Observer;
   readonly clock: Clock;
@@ -19,7 +19,6 @@ export interface ReleaseDeps {
 }
 
 const accountsAtOnce = 4;
-const readAtOnce = 250;
 /** Between two steps. */
 const stepMs = 5_000;
 
@@ -48,9 +47,7 @@ export async function releaseHeld(deps: ReleaseDeps, untilMs: number): Promise<v
     // Where adverts go one at a time, others would be refused: then one a run.
     // Rule: few-put-back
     const most = account && blamingHold(account) ? 1 : limit;
-    // More of them are read, because unreadable rows among them stay where they are.
-    const listed = await aside.list(partnerAccount, readAtOnce, onUnreadable);
-    const held = listed.filter((one) => isDue(one, clock.now())).slice(0, most);
+    const held = await aside.due(partnerAccount, { nowMs: clock.now(), most }, onUnreadable);
     if (held.length === 0) return 0;
     // Planted fault: removed-before-sent
     const refused = await queue.sendAgain(held);

@@ -10,13 +10,13 @@ import { backoffMs } from '../../shared/domain/concurrency.ts';
 import type { BridgeFault } from '../../shared/domain/faults.ts';
 import { NoAnswerError } from '../../shared/partner-api/transport.ts';
 import type { Delivery, Settlement } from '../../shared/ports/queue.ts';
+import { longestOwnMs } from '../../shared/state/aside.ts';
 import { type AdvertDeps, firstRow, type Group } from './advert.ts';
 
 /** In the queue: of the first repetition, and of faults that say nothing of the advert. */
 const inQueue = { baseMs: 1_000, capMs: 300_000 };
 /** Outside the queue, doubled from the first to the second. */
-const aside = { baseMs: 30_000, capMs: 900_000 };
-const longestOwnMs = aside.capMs;
+const aside = { baseMs: 30_000, capMs: longestOwnMs };
 /** The longest wait outside the queue that the service may ask for in its answer about one advert. */
 const longestWaitMs = 6 * 3_600_000;
 

@@ -60,7 +60,9 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     const feeds = feedsOf.get(`${name}/${generation}`) ?? [];
     return accountStatus(account, { feeds, books: booksOf.get(name) as Books }, { nowMs, explained });
   });
-  const { waiting, deadLetters, oldestListedAt } = queue;
+  const { isMore, deadLetters, oldestListedAt } = queue;
+  const inFlight = partnerAccounts.reduce((sum, { books }) => sum + books.inFlight, 0);
+  const waiting = isMore ? Math.max(queue.waiting, inFlight) : queue.waiting;
   const lastPolled = Math.max(0, ...states.map((feed) => feed.lastPolled ?? 0));
   const ofService = withoutHolds(budget, ({ kind }) => kind === 'operator');
   const hold = holdOf(ofService, undefined, nowMs);

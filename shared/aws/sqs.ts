@@ -90,6 +90,9 @@ export async function countMessages({ client, url }: Queue): Promise<number> {
   return Object.values(Attributes ?? {}).reduce((sum, figure) => sum + Number(figure), 0);
 }
 
+/** About two thousand read units. */
+const deadCountedAtMost = 10_000;
+
 /** Reads the books, and counts the messages in the queue and aside. */
 export function createBookKeeper(options: {
   readonly store: Store;
@@ -102,7 +105,7 @@ export function createBookKeeper(options: {
     const [inQueue, held, dead] = await Promise.all([
       countMessages(queue),
       aside.figures(),
-      deadLetters.count(),
+      deadLetters.count(deadCountedAtMost),
     ]);
     return { ...held, waiting: inQueue + held.waiting, deadLetters: dead };
   });

@@ -6,12 +6,22 @@ import {
   GetItemCommand,
   PutItemCommand,
   paginateQuery,
+  type QueryCommandInput,
+  type QueryCommandOutput,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { parsedJson } from '../contract/checks.ts';
 import { type Kind, storeKeys, type TableName, tableOfKind } from '../contract/names.ts';
 import { systemClock } from '../domain/clock.ts';
-import { type Counters, type Etag, type Key, newEtag, type Row, type Store } from '../ports/store.ts';
+import {
+  type Counters,
+  type Etag,
+  type Key,
+  type Listing,
+  newEtag,
+  type Row,
+  type Store,
+} from '../ports/store.ts';
 
 export interface Table {
   readonly client: DynamoDBClient;
@@ -90,37 +100,54 @@ export function createStore(tables: Readonly<Partial<Record<TableName, Table>>>)
     return { item: outcome.Item ?? (await find(key)) };
   }
 
+  function query(
+    kind: Kind,
+    { prefix = '', after = '', upTo = prefix + afterAll, limit = Number.POSITIVE_INFINITY }: Listing,
+    options: Pick<QueryCommandInput, 'Select' | 'ConsistentRead'>,
+  ): AsyncIterable<QueryCommandOutput> | [] {
+    const { client, name } = tableOf(kind);
+    // A key must not be empty; a space is the first character of names.
+    const low = (after > prefix ? after : prefix) || ' ';
+    if (low > upTo) return [];
+    const input = {
+      TableName: name,
+      ConsistentRead: true,
+      KeyConditionExpression: '#pk = :kind AND #sk BETWEEN :low AND :high',
+      ExpressionAttributeNames: { '#pk': pk, '#sk': sk },
+      ExpressionAttributeValues: { ':kind': { S: kind }, ':low': { S: low }, ':high': { S: upTo } },
+      // One more, because the range includes `after`.
+      ...(Number.isFinite(limit) && { Limit: limit + 1 }),
+      ...options,
+    };
+    return paginateQuery({ client }, input);
+  }
+
   return {
     async get(key) {
       const item = await find(key);
       return item && rowOf(item);
     },
 
-    async list(kind, { prefix = '', after = '', limit = Number.POSITIVE_INFINITY } = {}) {
-      const { client, name } = tableOf(kind);
-      // A key must not be empty; a space is the first character of names.
-      const [low, high] = [(after > prefix ? after : prefix) || ' ', prefix + afterAll];
-      if (low > high) return [];
-      const pages = paginateQuery(
-        { client },
-        {
-          TableName: name,
-          ConsistentRead: true,
-          KeyConditionExpression: '#pk = :kind AND #sk BETWEEN :low AND :high',
-          ExpressionAttributeNames: { '#pk': pk, '#sk': sk },
-          ExpressionAttributeValues: { ':kind': { S: kind }, ':low': { S: low }, ':high': { S: high } },
-          // One more, because the range includes `after`.
-          ...(Number.isFinite(limit) && { Limit: limit + 1 }),
-        },
-      );
+    async list(kind, listing = {}) {
+      const { after = '', limit = Number.POSITIVE_INFINITY } = listing;
       const rows: Row[] = [];
-      for await (const { Items = [] } of pages) {
+      for await (const { Items = [] } of query(kind, listing, {})) {
         for (const item of Items) {
           if (item[sk]?.S !== after) rows.push(rowOf(item));
           if (rows.length >= limit) return rows;
         }
       }
       return rows;
+    },
+
+    async count(kind, listing = {}) {
+      const { limit = Number.POSITIVE_INFINITY } = listing;
+      let number = 0;
+      for await (const { Count = 0 } of query(kind, listing, { Select: 'COUNT', ConsistentRead: false })) {
+        number += Count;
+        if (number >= limit) return limit;
+      }
+      return number;
     },
 
     async put(key, value, expected) {

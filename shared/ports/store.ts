@@ -33,6 +33,8 @@ export interface Listing {
   readonly prefix?: string;
   /** Only names after it; it need not exist. */
   readonly after?: string;
+  /** Only names up to it, itself included. */
+  readonly upTo?: string;
   /** Fewer rows than this mean that the end is reached. Default: all rows */
   readonly limit?: number;
 }
@@ -43,6 +45,8 @@ export interface Store {
   get(key: Key): Promise<Row | undefined>;
   /** The rows of a kind by name, in the order of its bytes. Strongly consistent. */
   list(kind: Kind, listing?: Listing): Promise<Row[]>;
+  /** Number of rows of a kind, without their values; may be a moment old. @param limit stops counting there, which limits the cost */
+  count(kind: Kind, listing?: Pick<Listing, 'prefix' | 'limit'>): Promise<number>;
   /** A repeated call recognizes its own success, unless another process has written in between. */
   put(key: Key, value: unknown, expected: Etag | 'absent'): Promise<Put>;
   /** @returns false if a row with another etag than `expected` is there */

@@ -13,8 +13,16 @@ import { type ChangedAdvert, changedAdvert, type DeadLetter, deadLetter } from '
 import { isLasting } from '../domain/clock.ts';
 import { forEachConcurrent } from '../domain/concurrency.ts';
 import type { MessageAside, Settlement, Wait, WaitingMessage } from '../ports/queue.ts';
-import { type Key, pagesOf, type Row, removedAtOnce, type Store, update } from '../ports/store.ts';
-import { type Counted, countInBooks } from './books.ts';
+import {
+  type Key,
+  type Listing,
+  pagesOf,
+  type Row,
+  removedAtOnce,
+  type Store,
+  update,
+} from '../ports/store.ts';
+import { type Counted, countInBooks, type QueueFigures } from './books.ts';
 
 export interface StoredDeadLetter extends DeadLetter, Pick<MessageAside, 'key' | 'etag'> {
   /** `<partner account>/<hash>`. */
@@ -23,6 +31,13 @@ export interface StoredDeadLetter extends DeadLetter, Pick<MessageAside, 'key' |
 
 /** In names of rows in place of an account's name, which begins with no hyphen. */
 export const noAccount = '-';
+
+/** Fan-out repeats what failed after this time at the latest, unless the service asks for a longer wait. */
+export const longestOwnMs = 900_000;
+/** As many more rows are read as may be unreadable: those stay where they are. */
+const maxUnreadable = 100;
+/** Of each account, a megabyte. */
+const countedAtMost = 1_000;
 
 type Note = Readonly<Record<string, unknown>>;
 
@@ -47,11 +62,14 @@ export function rowAside({ delivery, verdict }: Settlement): RowAside | undefine
   return { key: { kind: 'aside', name: `${message.partnerAccount}/${id}` }, value: { message } };
 }
 
+/** After those on hold and redriven, and by time. */
+const dueName = (dueMs: number): string => `t${String(dueMs).padStart(15, '0')}`;
+
 /** Its name sorts after those on hold, by the time at which it is due. */
 function rowOfFailed(message: ChangedAdvert, wait: Wait): RowAside {
   const { times = 0, waitedMs = 0 } = message.failed ?? {};
   const failed = { times: times + 1, waitedMs: waitedMs + wait.forMs };
-  const name = `${message.partnerAccount}/t${String(wait.dueMs).padStart(15, '0')}:${message.key}`;
+  const name = `${message.partnerAccount}/${dueName(wait.dueMs)}:${message.key}`;
   return { key: { kind: 'aside', name }, value: { message: { ...message, failed }, wait } };
 }
 
@@ -88,36 +106,60 @@ const removeFrom =
       await store.remove(key, etag);
     });
 
+/** When the oldest was listed that neither failed nor was redriven: of an account, those on hold come before all others. */
+function oldestOf(firstRows: ReadonlyMap<string, Row>): string | undefined {
+  const first = readRows([...firstRows.values()], messageAside, () => undefined);
+  return first
+    .flatMap(({ message }) => (message.redriven || message.failed ? [] : message.listedAt))
+    .sort()[0];
+}
+
 export type Aside = ReturnType<typeof createAside>;
 
 export function createAside(store: Store) {
   /** @param onUnreadable called for a row that cannot be read; it stays where it is. Default: throws {ShapeError} */
   async function list(
     partnerAccount: string,
-    limit?: number,
+    listing: Pick<Listing, 'after' | 'upTo' | 'limit'> = {},
     onUnreadable?: OnUnreadable,
   ): Promise<readonly MessageAside[]> {
     const prefix = `${partnerAccount}/`;
-    const rows = await store.list('aside', { prefix, limit });
+    const rows = await store.list('aside', { prefix, ...listing });
     return readRows(rows, messageAside, onUnreadable);
   }
 
-  /** Partner accounts that have messages on hold, and `noAccount` if there are notes: one read for each. */
-  async function accounts(): Promise<readonly string[]> {
-    const names: string[] = [];
+  /** The first row of each partner account that has some, and of `noAccount` if there are notes: one read for each. */
+  async function firstRows(): Promise<ReadonlyMap<string, Row>> {
+    const rows = new Map<string, Row>();
     for (let after = ''; ; ) {
       const [row] = await store.list('aside', { after, limit: 1 });
-      if (!row) return names;
+      if (!row) return rows;
       const name = row.name.split('/', 1)[0] ?? '';
-      names.push(name);
+      rows.set(name, row);
       // Greater than every ID, because IDs are ASCII.
       after = `${name}/~`;
     }
   }
 
   return {
-    accounts,
     list,
+
+    /** Partner accounts that have messages on hold, and `noAccount` if there are notes. */
+    accounts: async (): Promise<readonly string[]> => [...(await firstRows()).keys()],
+
+    /** The first that nothing but a hold keeps aside: those on hold, redriven ones, and those that failed and are due. */
+    async due(
+      partnerAccount: string,
+      { nowMs, most }: { readonly nowMs: number; readonly most: number },
+      onUnreadable?: OnUnreadable,
+    ): Promise<readonly MessageAside[]> {
+      const limit = most + maxUnreadable;
+      const [upTo, after] = [nowMs, nowMs + longestOwnMs].map((ms) => `${partnerAccount}/${dueName(ms)}~`);
+      const due = await list(partnerAccount, { upTo, limit }, onUnreadable);
+      // The service may have asked for so long a wait; or a clock was far ahead that is right now.
+      const later = await list(partnerAccount, { after, limit }, onUnreadable);
+      return [...due, ...later].filter((one) => isDue(one, nowMs)).slice(0, most);
+    },
 
     /** Stores rows of messages without a result. @returns those that may not leave the queue, each with the reason */
     async store(settlements: readonly Settlement[]): Promise<ReadonlyMap<Settlement, unknown>> {
@@ -150,14 +192,21 @@ export function createAside(store: Store) {
       }));
     },
 
-    /** Number of messages aside, of all accounts, and when the oldest was listed that neither failed nor was redriven. */
-    async figures(): Promise<{ readonly waiting: number; readonly oldestListedAt?: string }> {
-      const names = (await accounts()).filter((name) => name !== noAccount);
-      const all = (await Promise.all(names.map((name) => list(name)))).flat();
-      const [oldestListedAt] = all
-        .flatMap(({ message }) => (message.redriven || message.failed ? [] : message.listedAt))
-        .sort();
-      return { waiting: all.length, ...(oldestListedAt !== undefined && { oldestListedAt }) };
+    oldestListedAt: async () => oldestOf(await firstRows()),
+
+    /** Number of messages aside: of each account, at most `countedAtMost` are counted. */
+    async figures(): Promise<Omit<QueueFigures, 'deadLetters'>> {
+      const first = await firstRows();
+      const names = [...first.keys()].filter((name) => name !== noAccount);
+      const counted = await Promise.all(
+        names.map((name) => store.count('aside', { prefix: `${name}/`, limit: countedAtMost })),
+      );
+      const oldestListedAt = oldestOf(first);
+      return {
+        waiting: counted.reduce((sum, count) => sum + count, 0),
+        ...(counted.includes(countedAtMost) && { isMore: true }),
+        ...(oldestListedAt !== undefined && { oldestListedAt }),
+      };
     },
   };
 }
@@ -182,7 +231,7 @@ export function createDeadLetters(store: Store) {
     },
 
     /** Number of dead letters, unreadable ones included. @param limit stops counting there, which limits the cost */
-    count: async (limit?: number): Promise<number> => (await store.list('dead', { limit })).length,
+    count: (limit?: number): Promise<number> => store.count('dead', { limit }),
 
     /** Puts the messages of dead letters aside, from where the drain puts them back into the queue. */
     async redrive(deadLetters: readonly MessageAside[]): Promise<void> {

@@ -27,6 +27,8 @@ export type Counts = { readonly [K in Exclude<keyof Books, 'inFlight'>]?: number
 export interface QueueFigures {
   /** Number of messages, including those in flight and those aside. */
   readonly waiting: number;
+  /** There may be more messages aside than were counted: then the books say how many. */
+  readonly isMore?: true;
   readonly deadLetters: number;
   /** Of the change that waits longest. SQS does not show its messages, so on AWS only of those aside. */
   readonly oldestListedAt?: string;

@@ -33,7 +33,7 @@ export const immediate = {
 /** The queue of the embedded bridge over messages in memory; deduplicates and gives up messages as SQS does. */
 export function createInMemoryQueue(options: InMemoryQueueOptions) {
   const { clock, rows, maxReceives = maxReceiveCount, isFifo = false } = options;
-  const table = inMemoryTable(rows);
+  const table = inMemoryTable();
   const queue = createChangedAdvertsQueue({
     ...{ connection: immediate, table, rows, clock, takesTurns: !isFifo },
   });
@@ -78,7 +78,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
   };
 }
 
-function inMemoryTable(rows: InMemoryStore): MessageTable {
+function inMemoryTable(): MessageTable {
   /** By sequence number, which begins with 1. */
   const messages: (MessageRow | undefined)[] = [undefined];
   const stored = () => messages.flatMap((row) => row ?? []);
@@ -87,8 +87,6 @@ function inMemoryTable(rows: InMemoryStore): MessageTable {
     if (row) messages[sequenceNumber] = { ...row, ...fields };
     return row !== undefined;
   }
-  const listed = (messages: readonly ChangedAdvert[]): string[] =>
-    messages.flatMap(({ listedAt, redriven, failed }) => (redriven || failed ? [] : listedAt));
   return {
     insert: (partnerAccount, generation, body, sentAt) => {
       const row = { sequenceNumber: messages.length, partnerAccount, generation, body, sentAt };
@@ -109,13 +107,9 @@ function inMemoryTable(rows: InMemoryStore): MessageTable {
       messages[sequenceNumber] = undefined;
       return row !== undefined;
     },
-    figures: () => ({
-      deadLetters: rows.findAll('dead').length,
-      queued: listed(stored().map(({ body }) => JSON.parse(body)))[0] ?? null,
-      aside:
-        listed(
-          rows.findAll('aside').map(({ value }) => (value as { message: ChangedAdvert }).message),
-        ).sort()[0] ?? null,
-    }),
+    oldestListedAt: () =>
+      stored()
+        .map(({ body }): ChangedAdvert => JSON.parse(body))
+        .find(({ redriven, failed }) => !redriven && !failed)?.listedAt,
   };
 }

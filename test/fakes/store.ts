@@ -31,9 +31,9 @@ export function createInMemoryStore() {
   function addWithin(key: Key, counters: Counters): void {
     write(key, sumOf(find(key)?.value as Counters | undefined, counters));
   }
-  const findAll: RowStore['findAll'] = (kind, { prefix = '', after = '', limit } = {}) =>
+  const findAll: RowStore['findAll'] = (kind, { prefix = '', after = '', upTo = '\uffff', limit } = {}) =>
     [...rowsOf(kind).keys()]
-      .filter((name) => name.startsWith(prefix) && name > after)
+      .filter((name) => name.startsWith(prefix) && name > after && name <= upTo)
       .sort()
       .slice(0, limit)
       .flatMap((name) => find({ kind, name } as LocalKey) ?? []);
@@ -42,6 +42,7 @@ export function createInMemoryStore() {
   const store: Store = {
     get: async (key) => find(key),
     list: async (kind, listing) => findAll(kind, listing),
+    count: async (kind, listing) => findAll(kind, listing).length,
     async put(key, value, expected) {
       const row = find(key);
       if ((row?.etag ?? 'absent') !== expected) return { conflict: row };

@@ -59,7 +59,7 @@ export function asideSuite(name: string, make: () => Promise<AsideSubject>): voi
 
       expect(await made.aside.accounts()).toEqual(['main', 'mainly']);
       expect(idsOf(await made.aside.list('main'))).toEqual(['100', '101', '102']);
-      expect(idsOf(await made.aside.list('main', 2))).toEqual(['100', '101']);
+      expect(idsOf(await made.aside.list('main', { limit: 2 }))).toEqual(['100', '101']);
       expect(await made.aside.figures()).toMatchObject({ waiting: 5 });
       expect(await received(made)).toEqual([]);
     });

@@ -129,6 +129,19 @@ export function storeSuite(name: string, make: () => Promise<StoreSubject>): voi
       expect(await listed({ prefix: 'a/', after: 'b' })).toEqual([]);
       expect(await listed({ after: 'a/3' })).toEqual(['a0', 'b/1']);
       expect(await listed({ limit: 3 })).toEqual(['a', 'a/1', 'a/2']);
+      expect(await listed({ prefix: 'a/', upTo: 'a/2' })).toEqual(['a/1', 'a/2']);
+      expect(await listed({ prefix: 'a/', after: 'a/2', upTo: 'a/1' })).toEqual([]);
+    });
+
+    it('counts the rows of a kind with a prefix, up to a limit', async () => {
+      const { store } = await subject();
+      for (const name of ['a/1', 'a/2', 'b/1']) await added(store, history(name), name);
+      await added(store, account('a/3'), {});
+
+      expect(await store.count('history')).toBe(3);
+      expect(await store.count('history', { prefix: 'a/' })).toBe(2);
+      expect(await store.count('history', { prefix: 'a/', limit: 1 })).toBe(1);
+      expect(await store.count('history', { prefix: 'c/' })).toBe(0);
     });
 
     it('lists more than a megabyte of rows', async () => {

@@ -103,6 +103,9 @@ export function createStorePort(world: SimWorld, process: Process, seen: Seen): 
     list: (kind, listing) =>
       call('list', { kind, name: listing?.prefix ?? '' }, reads, () => store.list(kind, listing)),
 
+    count: (kind, listing) =>
+      call('count', { kind, name: listing?.prefix ?? '' }, reads, () => store.count(kind, listing)),
+
     put(key, value, expected) {
       // What this process has fetched when it sends the row, which may arrive much later.
       const fetch = key.kind === 'history' ? fetchOf(ownerOf(key)) : undefined;

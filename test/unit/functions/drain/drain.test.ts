@@ -15,6 +15,7 @@ import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import { withHold } from '../../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
+import { createAside } from '../../../../shared/state/aside.ts';
 import { stopped, tokenHold } from '../../../helpers/holds.ts';
 import { changedAdvert, stuckUntil } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
@@ -54,6 +55,24 @@ describe('a run of the drain', () => {
 
     expect(world.service.feedRequests).toHaveLength(times);
     expect(world.clock.now() - now).toBeLessThan(Math.max(1, Math.min(deadline, next)));
+  });
+
+  it('counts the dead letters once, however often it polls', async () => {
+    let counted = 0;
+    const count = async () => ++counted;
+    const deadLetters = { ...world.state.deadLetters, count };
+    const clock = {
+      now: world.clock.now,
+      sleep: (ms: number) => nextTurn().then(() => world.clock.sleep(ms)),
+    };
+    const settings = { ...world.drainDeps.settings, pollSeconds: 1 };
+    const drain = drainWith({ deadLetters, clock, settings });
+    const now = world.clock.now();
+
+    await drain.run({ deadlineMs: now + minuteMs, nextRunMs: now + minuteMs });
+
+    expect(world.service.feedRequests.length).toBeGreaterThan(10);
+    expect([counted, world.observer.counted(metrics.deadLetters)]).toEqual([1, 1]);
   });
 
   it('fails when a round could not begin', async () => {
@@ -354,6 +373,31 @@ describe('messages aside', () => {
     world.clock.advance(30_000);
     await drainWith({}).release(world.clock.now());
     expect(await aside.list('main')).toEqual([]);
+  });
+
+  it('are not read before they are due, however many they are', async () => {
+    const { store } = world.state;
+    const [now, forMs] = [world.clock.now(), 900_000];
+    const hold = (index: number) => {
+      const message = changedAdvert({ key: `read:${index}`, partnerAccount: `account-${index % 4}` });
+      const delivery = { id: '1', message, position: '1', receives: 2, sentAt: now };
+      const wait = { dueMs: now + (index < 1_000 ? 0 : forMs), forMs };
+      return { delivery, verdict: { kind: 'hold', wait } } as const;
+    };
+    await createAside(store).store(Array.from({ length: 20_000 }, (_, index) => hold(index)));
+    let read = 0;
+    const list: typeof store.list = async (kind, listing) => {
+      const rows = await store.list(kind, listing);
+      read += rows.length;
+      return rows;
+    };
+    const aside = createAside({ ...store, list });
+
+    await drainWith({ aside }).release(now);
+    expect(read).toBeLessThanOrEqual(4 * 150);
+    read = 0;
+    expect(await aside.figures()).toEqual({ waiting: 4_000, isMore: true });
+    expect(read).toBe(4);
   });
 
   it('of one account are put back although another one cannot be read', async () => {
