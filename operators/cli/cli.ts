@@ -73,7 +73,7 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
     .description(
       "Publishes an event for each change of an advert's status that a partner service's feed shows.",
     )
-    .version(packageJson.version)
+    .version(packageJson.version, '-v, --version')
     .addHelpText('after', wrapped(programHelp));
   const all = Object.entries(commands).flatMap(([heading, loaders]) =>
     Object.entries(loaders).map(([name, load]) => ({ heading, name, load })),
@@ -99,7 +99,9 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
         throw error.exitCode === 0 || error.code === 'commander.help' ? error : usageErrorOf(error, command);
       });
   }
-  await program.parseAsync(argv, { from: 'user' });
+  // As other tools are asked for it; -V was the only short form until 0.3.0.
+  const asksVersion = argv.length === 1 && ['version', '-V'].includes(argv[0] ?? '');
+  await program.parseAsync(asksVersion ? ['--version'] : argv, { from: 'user' });
   return ended;
 }
 

@@ -29,6 +29,12 @@ function written() {
   return { stdout: stream(), stderr: Object.assign(stream(), { isTTY: true }), text: () => chunks.join('') };
 }
 
+it.each(['--version', '-v', '-V', 'version'])('%s prints the version and nothing else', async (argument) => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+
+  expect(await cli([argument])).toMatchObject({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
+});
+
 it('status --watch keeps its first line when the terminal is too small', async () => {
   const { run } = await startConnected();
   const stopping = new AbortController();
