@@ -20,11 +20,17 @@ import {
 } from '../../shared/domain/renewal.ts';
 import type { TokenPair } from '../../shared/domain/secret.ts';
 import { needsAttention } from '../../shared/ports/observer.ts';
-import type { VersionedPair } from '../../shared/ports/tokens.ts';
 import { endpointAnswered, publishOwedEvents, stopped, withToken } from './account-writes.ts';
 import { type AccountLock, exclusively, type RefreshDeps, type TokenRefresh } from './refresh-lock.ts';
 import { sweep } from './sweep.ts';
-import { lackingScopes, newestPair, pairOf, storePair, warnOfOddAnswer } from './token-pairs.ts';
+import {
+  lackingScopes,
+  type NewestPair,
+  newestPair,
+  pairOf,
+  storePair,
+  warnOfOddAnswer,
+} from './token-pairs.ts';
 
 /** Usually longer than a running refresh. The lock of a dead process lasts far longer, and the caller asks again. */
 const lockWaitMs = 5_000;
@@ -119,7 +125,7 @@ export function createRefreshToken(deps: RefreshDeps) {
   async function renew(
     lock: AccountLock,
     account: PartnerAccount,
-    { because, current }: TokenRefresh & { readonly current: VersionedPair },
+    { because, current }: TokenRefresh & { readonly current: NewestPair },
     options: Deadline,
   ): Promise<RefreshOutcome> {
     const { name } = lock;
@@ -142,9 +148,10 @@ export function createRefreshToken(deps: RefreshDeps) {
     // The pair is stored first; it is judged only afterwards.
     const own = pairOf(received, current.pair) as TokenPair;
     const pair = { ...own, generation: account.generation, follows: current.version };
-    // Secrets Manager keeps about a hundred versions a day.
+    // Secrets Manager keeps about a hundred versions a day. A pair that a late write of an older one has replaced as the
+    // current version is stored again, because it would be lost after some more writes.
     // Rule: same-pair-not-stored
-    const isSame = isSamePair(own, current.pair);
+    const isSame = current.isLatest && isSamePair(own, current.pair);
     // Planted fault: told-before-stored
     const version = isSame ? current.version : await storePair(deps, name, pair, options);
     warnOfOddAnswer(received, name, observer);

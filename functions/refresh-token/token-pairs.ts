@@ -85,6 +85,12 @@ function isNext({ generation, token }: PartnerAccount, { pair }: VersionedPair):
   return token !== undefined && isOwn && pair.follows === token.version;
 }
 
+/** A pair that the row names, or the next one. */
+export interface NewestPair extends VersionedPair {
+  /** Whether it is the secret's current version: an older one is removed after some writes. */
+  readonly isLatest: boolean;
+}
+
 /**
  * The pair that the account's row names, or the next one; undefined if there is none.
  * @throws {BridgeFault} `transient` when the deadline does not leave the time to be sure of that
@@ -93,14 +99,15 @@ export async function newestPair(
   { vault, clock }: Pick<RefreshDeps, 'vault' | 'clock'>,
   account: PartnerAccount,
   { deadlineMs }: Deadline,
-): Promise<VersionedPair | undefined> {
+): Promise<NewestPair | undefined> {
   const { name, token } = account;
   const untilMs = clock.now() + lagMs;
   for (;;) {
     const latest = await vault.read(name);
-    if (latest && (latest.version === token?.version || isNext(account, latest))) return latest;
+    if (latest && (latest.version === token?.version || isNext(account, latest)))
+      return { ...latest, isLatest: true };
     const named = await vault.read(name, token?.version);
-    if (named?.version === token?.version) return named;
+    if (named?.version === token?.version) return named && { ...named, isLatest: false };
     if (clock.now() >= untilMs) return undefined;
     if (clock.now() + lookMs >= deadlineMs)
       throw new BridgeFault('transient', `the token pair of partner account ${name} cannot be read yet`);

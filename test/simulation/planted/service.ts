@@ -56,7 +56,7 @@ export const plantedInService: Planted = {
     [
       'same-pair-not-stored',
       'a pair that is stored already is not stored again',
-      'const isSame = isSamePair(own, current.pair);',
+      'const isSame = current.isLatest && isSamePair(own, current.pair);',
       'const isSame = false;',
     ],
     [

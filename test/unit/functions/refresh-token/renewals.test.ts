@@ -154,6 +154,21 @@ describe('a token that is rejected although it was renewed', () => {
     expect((await world.account())?.renewal).toMatchObject({ forMs: 60 * minuteMs });
   });
 
+  it('is stored again when a late write of an older pair has replaced it', async () => {
+    samePair();
+    const { vault } = world.tokenDeps;
+    const older = await vault.read('main');
+    await refresh('main', 'token-rejected');
+    if (older) await vault.write('main', older.pair);
+    world.clock.advance(minuteMs);
+
+    await refresh('main', 'token-rejected');
+
+    const current = await vault.read('main');
+    expect(current?.version).toBe((await world.account())?.token?.version);
+    expect(current?.pair.refreshToken.reveal()).toBe('refresh-same');
+  });
+
   it('is used for as long as the service said last, although it is not stored again', async () => {
     samePair();
     await refresh('main', 'token-rejected');
