@@ -106,9 +106,12 @@ interface QueueOptions {
  * accepted completely or not at all. The first messages are also held in memory, in the order of delivery; deliveries in
  * progress exist only there. So only one process may receive and settle (run-lock.ts); any process may send.
  */
-export function createChangedAdvertsQueue(
-  options: QueueOptions,
-): ChangedAdvertsQueue & Inbox & Pick<DeadLetters, 'redrive'> & { figures: BookKeeper['queue'] } {
+export function createChangedAdvertsQueue(options: QueueOptions): ChangedAdvertsQueue &
+  Inbox &
+  Pick<DeadLetters, 'redrive'> & {
+    figures: BookKeeper['queue'];
+    messagesAfter(sequenceNumber: number): readonly MessageRow[];
+  } {
   const { connection, table, rows, clock, takesTurns } = options;
   const aside = createAside(rows);
   const known = new Map<number, QueuedRow>();
@@ -197,6 +200,9 @@ export function createChangedAdvertsQueue(
         count(removed.map(countOfRedriven));
       });
     },
+    /** Stored messages, of all accounts, for a move; oldest first. */
+    messagesAfter: (sequenceNumber: number): readonly MessageRow[] =>
+      connection.read(() => table.after(sequenceNumber, readAtOnce)),
     depth: async (partnerAccount) => inFlight(`${partnerAccount}/`),
     // From the table, because another process may be the one that receives.
     async ofAdvert(partnerAccount, advertId) {

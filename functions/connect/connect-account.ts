@@ -47,6 +47,8 @@ export function createConnectAccount(deps: ConnectDeps) {
     options: Deadline,
   ): Promise<ConnectedAccount> {
     const { name } = lock;
+    if (lock.account?.moving)
+      throw new BridgeFault('account-busy', `${name} is being moved here: finish that with \`move\``);
     // Read before the given code or token is used up: an unreadable row would make `connect` fail afterwards.
     const feedRows = lock.account ? await feedStates.ofAccount(name) : [];
     const handedIn = 'refreshToken' in request ? { refreshToken: request.refreshToken } : undefined;

@@ -1,8 +1,9 @@
 import { checked, ShapeError } from '../../shared/contract/checks.ts';
 import type { Deadline } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
-import { type Application, Secret } from '../../shared/domain/secret.ts';
-import { normalScope } from '../refresh-token/token-pairs.ts';
+import { type Application, pairOfText, Secret, type StoredPair } from '../../shared/domain/secret.ts';
+import { exclusively } from '../refresh-token/refresh-lock.ts';
+import { normalScope, storePair } from '../refresh-token/token-pairs.ts';
 import { createConnectAccount } from './connect-account.ts';
 import type { ConnectDeps } from './connected-row.ts';
 import { createDisconnect } from './disconnect-account.ts';
@@ -35,6 +36,19 @@ export const createConnect = (deps: ConnectDeps) => ({
     if (claimedTime === undefined) return granted;
     return { ...granted, clockOffSeconds: Math.round((claimedTime - receivedAt) / 1000) };
   },
+
+  /**
+   * Stores the pair of an account that is being moved here. The account's row names it later (operators/operations/move/move.ts); until
+   * then nothing uses it.
+   * @returns the version
+   * @throws {BridgeFault} `account-busy` for an account that is not being moved, so that a late call replaces nothing
+   */
+  storeMovedPair: (name: string, pair: StoredPair, options: Deadline): Promise<string> =>
+    exclusively(deps, name, options, async ({ account }) => {
+      if (account?.moving && account.generation === pair.generation)
+        return storePair(deps, name, pair, options);
+      throw new BridgeFault('account-busy', `partner account ${name} is not being moved here`);
+    }),
 
   connect: createConnectAccount(deps),
   ...createDisconnect(deps),
@@ -80,6 +94,10 @@ export async function answerConnect(
       case 'forget':
         await stage.endForget(request.partnerAccount, request.generation);
         return { kind: 'forgotten' };
+      case 'store-pair': {
+        const { partnerAccount: name, pair } = request;
+        return { kind: 'stored', version: await stage.storeMovedPair(name, pairOfText(pair, name), options) };
+      }
     }
   } catch (error) {
     // The messages of these errors contain no secret.

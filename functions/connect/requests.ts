@@ -25,6 +25,8 @@ export const connectEvent = v.variant('action', [
   v.object({ ...connectOptions, code: secret, redirectUri: v.optional(redirectUri) }),
   v.object({ ...action('disconnect'), forget: v.optional(v.boolean(), false) }),
   v.object({ ...action('forget'), generation }),
+  /** Of an account that is being moved here: the text of its secret. The partner service is not asked. */
+  v.object({ ...action('store-pair'), pair: secret }),
   v.object({ action: v.literal('check') }),
   /** Checks an application that is not stored. A function of an earlier version must not check the stored one instead. */
   v.object({ action: v.literal('check-application'), clientId: secret, clientSecret: secret }),
@@ -63,6 +65,8 @@ export const connectAnswers = {
   /** Histories up to this generation may be removed now. `null`: the name is not known. */
   forgetting: v.object({ kind: v.literal('forgetting'), generation: v.nullable(v.number()) }),
   forgotten: v.object({ kind: v.literal('forgotten') }),
+  /** The version of the secret. */
+  stored: v.object({ kind: v.literal('stored'), version: v.string() }),
   accepted: v.object({ kind: v.literal('accepted'), ...acceptedApplication.entries }),
   /**
    * `fault` is a kind from shared/domain/faults.ts, or `wrong-shape`; `reason` is for a person and contains no secret;

@@ -96,7 +96,7 @@ async function attempt(
   // Planted faults: only-published-counted, fields-of-first-answer
   const sequence = row.sequence + 1;
   const event = advertEvent(message, {
-    bridge: settings.bridge,
+    bridge: (await deps.partnerAccounts.recent(message.partnerAccount))?.bridge ?? settings.bridge,
     status: observed.status,
     previousStatus: row.status,
     sequence,

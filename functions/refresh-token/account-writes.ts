@@ -46,9 +46,9 @@ function owing(
   kind: 'required' | 'restored',
   change: Pick<AuthorizationChange, 'bridge' | 'observedAt' | 'reason'>,
 ): PartnerAccount {
-  const { name: partnerAccount, generation, owedEvents = [], token } = account;
-  const of = { partnerAccount, generation, tokenVersion: token?.version ?? '' };
-  const envelope = JSON.stringify(authorizationEvent(kind, { ...of, ...change }));
+  const { name: partnerAccount, generation, owedEvents = [], token, bridge = change.bridge } = account;
+  const of = { partnerAccount, generation, tokenVersion: token?.version ?? '', bridge };
+  const envelope = JSON.stringify(authorizationEvent(kind, { ...change, ...of }));
   return { ...account, owedEvents: [...owedEvents, envelope] };
 }
 

@@ -13,8 +13,11 @@ import type { Application } from '../../shared/domain/secret.ts';
 import type { Bridge } from './bridge.ts';
 
 /** @param kind of the answer @throws {BridgeFault | ShapeError} what the function refused it for */
-export const askFor = async <K extends ConnectAnswerKind>(bridge: Bridge, kind: K, event: ConnectEvent) =>
-  ofKind(kind, await bridge.askConnect(event));
+export const askFor = async <K extends ConnectAnswerKind>(
+  bridge: Pick<Bridge, 'askConnect'>,
+  kind: K,
+  event: ConnectEvent,
+) => ofKind(kind, await bridge.askConnect(event));
 
 /** Checks credentials before they are stored. @param baseUrl as of `storeApplication` @throws {BridgeFault | ShapeError} */
 export async function checkApplication(bridge: Bridge, application: Application, baseUrl?: string) {

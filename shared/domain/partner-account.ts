@@ -15,6 +15,10 @@ export const partnerAccount = kept({
   unanswered: v.exactOptional(v.literal(true)),
   /** Its cursor and history are being removed: connecting the name again begins a new generation. */
   forgetting: v.exactOptional(v.literal(true)),
+  /** It is being moved from a folder to a stack (operators/operations/move/move.ts): both hold such a row, and neither polls it. */
+  moving: v.exactOptional(v.literal(true)),
+  /** Name of the bridge in its events: that of the folder from which it was moved. Absent: the name of this bridge. */
+  bridge: v.exactOptional(someText),
   holds,
   /** Evidence that its adverts fail (blame.ts). */
   failing: v.exactOptional(v.pipe(v.array(someText), v.readonly())),

@@ -40,8 +40,11 @@ export const booksKey = (partnerAccount: string, generation: number): Key => ({
   name: `${partnerAccount}/${generation}/sums`,
 });
 
-/** The row in which release 0.3.0 counts, also while it is being replaced: it would overwrite the sums of any other form. */
-const olderBooksKey = (partnerAccount: string, generation: number): Key => ({
+/**
+ * The row in which release 0.3.0 counts, also while it is being replaced: it would overwrite the sums of any other form.
+ * Of an account that was moved from a folder: what was counted there.
+ */
+export const olderBooksKey = (partnerAccount: string, generation: number): Key => ({
   kind: 'books',
   name: `${partnerAccount}/${generation}`,
 });

@@ -19,6 +19,7 @@ const aConnectStage = () => ({
   beginForget: vi.fn(async () => generation),
   endForget: vi.fn(async () => {}),
   check: vi.fn(async () => ({ scope: 'v2' })),
+  storeMovedPair: vi.fn<Connect['storeMovedPair']>(async () => 'v1'),
 });
 const main = { partnerAccount: 'main' };
 const redirectUri = 'http://127.0.0.1:1/callback';
