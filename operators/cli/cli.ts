@@ -16,6 +16,7 @@ const commands: Readonly<Record<string, Readonly<Record<string, () => Promise<Ad
     run: async () => (await import('./commands/run.ts')).addRun,
     webhook: async () => (await import('./commands/webhook.ts')).addWebhook,
     disconnect: async () => (await import('./commands/disconnect.ts')).addDisconnect,
+    move: async () => (await import('./commands/move.ts')).addMove,
   },
   'Act:': {
     backfill: async () => (await import('./commands/backfill.ts')).addBackfill,

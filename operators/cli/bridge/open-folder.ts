@@ -28,12 +28,15 @@ import { type BridgeSettings, bridgeSettingsSchema } from '../../../shared/contr
 import { systemClock } from '../../../shared/domain/clock.ts';
 import { type Bridge, once, silentObserver } from '../../operations/bridge.ts';
 import { applicationWords, CommandError, UsageError } from '../../operations/errors.ts';
+import { movedTo } from '../../operations/move/moved-to.ts';
 import { pollDepsOf } from '../../operations/resync.ts';
-import type { LocalTarget } from '../shared/target.ts';
+import { type LocalTarget, localTarget, stackTarget } from '../shared/target.ts';
 
 export interface OpenOptions extends Pick<EmbeddedStateOptions, 'onFault'> {
   /** Creates the folder if it does not exist. By default its name may be a mistake. */
   readonly create?: boolean;
+  /** By default, a folder whose accounts were moved to a stack is refused. */
+  readonly isMoving?: boolean;
   /** No byte of the folder changes. */
   readonly isReadOnly?: boolean;
   /** Given on the command line. */
@@ -67,13 +70,14 @@ const lookMs = 200;
 /** @throws {CommandError | StateError} if there is none and it must not be created, or the state cannot be used */
 export async function openFolder(
   { dir, command }: LocalTarget,
-  { create, isReadOnly, onFault, settings: given = {} }: OpenOptions,
+  { create, isReadOnly, isMoving, onFault, settings: given = {} }: OpenOptions,
 ): Promise<FolderBridge> {
   const file = stateFileIn(dir);
   const storeIt = `\`${command(applicationWords('local'))}\``;
   if (!create && !guarded(file, () => statSync(file, { throwIfNoEntry: false })))
     throw new CommandError(`there is no bridge in ${dir}. Begin one there: ${storeIt}`);
   const state = openState(dir, { create, isReadOnly, onFault });
+  if (!isMoving) await refuseMoved(state, dir).catch(closing(state));
   let baseUrl = await state.settings.read(baseUrlSetting);
 
   function requireBaseUrl(): string {
@@ -153,6 +157,8 @@ export async function openFolder(
       forgetExposure(dir);
     },
     async askConnect(event, given) {
+      // Somebody may have logged in meanwhile.
+      await refuseMoved(state, dir);
       const isLocal = event.action === 'disconnect' || event.action === 'forget';
       const chosen = await settings();
       const stage = createLocalConnect({
@@ -192,6 +198,26 @@ function openToRead(dir: string): EmbeddedState {
   const { read } = state.budgetStore;
   return { ...state, budgetStore: { ...state.budgetStore, change: async (rule) => rule(await read()) } };
 }
+
+/** @throws {CommandError} if the accounts belong to a stack */
+async function refuseMoved(state: EmbeddedState, dir: string): Promise<void> {
+  const to = await movedTo(state);
+  if (!to) return;
+  const { stack, isDone } = to;
+  const { command } = stackTarget(stack);
+  throw isDone
+    ? new CommandError(`the accounts of ${dir} were moved to stack ${stack}`, {
+        mend: `Ask that one, such as \`${command('status')}\``,
+      })
+    : new CommandError(`the accounts of ${dir} are being moved to stack ${stack}`, {
+        mend: `Go on with that: \`${localTarget(dir).command('move')} --stack ${stack}\``,
+      });
+}
+
+const closing = (state: EmbeddedState) => (error: unknown) => {
+  state.close();
+  throw error;
+};
 
 /** A user without an entry in the machine's user database, as in some containers, has only a number. */
 function userName(): string {

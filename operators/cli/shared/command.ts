@@ -4,7 +4,7 @@ import { printableLine } from '../../../shared/domain/text.ts';
 import { UsageError } from '../../operations/errors.ts';
 import { type ExitCode, exitCodes, give, type Io, say, show } from './io.ts';
 import { addOptions, type Checked, checkedOptions, flag, type OptionSpecs, optionOf } from './options.ts';
-import { type LocalTarget, type Target, targetOptions, type Where } from './target.ts';
+import { type BothTargets, type LocalTarget, type Target, targetOptions, type Where } from './target.ts';
 
 /** Gives a command its texts, its options and what it does; `end` receives the exit code when it has ended. */
 export type AddCommand = (command: Command, io: Io, end: (exitCode: ExitCode) => void) => void;
@@ -20,7 +20,13 @@ interface CommandSpec<O extends OptionSpecs, W extends Where> {
 /** Prints a result: with --json `data` as JSON on standard output, otherwise `lines`, in which no text begins another line. */
 type Print = (data: unknown, ...lines: readonly string[]) => typeof exitCodes.done;
 
-type TargetFor<W extends Where> = W extends 'any' ? Target : W extends 'local' ? LocalTarget : undefined;
+type TargetFor<W extends Where> = W extends 'any'
+  ? Target
+  : W extends 'local'
+    ? LocalTarget
+    : W extends 'both'
+      ? BothTargets
+      : undefined;
 
 export interface Call<T, O> {
   readonly io: Io;
@@ -56,6 +62,7 @@ export function defineCommand<const O extends OptionSpecs, const W extends Where
       const { local, stack, json, ...options } = checkedOptions(specs, given);
       // A stack has a default.
       const target = (local ?? stack) as Target | undefined;
+      const both = spec.where === 'both' && { local, stack };
       const foreign = Object.keys(given).find((key) => specs[key]?.localOnly && given[key] !== undefined);
       if (foreign !== undefined && target?.kind === 'stack')
         throw new UsageError(
@@ -70,7 +77,14 @@ export function defineCommand<const O extends OptionSpecs, const W extends Where
           return exitCodes.done;
         };
       const call = {
-        ...{ io, target, options, json: json === true, report: printer(say), answer: printer(show) },
+        ...{
+          io,
+          target: both || target,
+          options,
+          json: json === true,
+          report: printer(say),
+          answer: printer(show),
+        },
         command: (words: string) => `\`${target?.command(words) ?? words}\``,
       };
       end(await run(call as unknown as Call<TargetFor<W>, Checked<O>>));

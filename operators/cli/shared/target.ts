@@ -15,6 +15,11 @@ export interface StackTarget extends Mends {
   /** In the format of `--stack`: STACK, or STACK/BRIDGE where it has several bridges. */
   readonly stack: string;
 }
+/** Of a command that acts on one of each. */
+export interface BothTargets {
+  readonly local: LocalTarget;
+  readonly stack: StackTarget;
+}
 /** The bridge that a command acts on, and how other commands for it are written. */
 export type Target = LocalTarget | StackTarget;
 
@@ -47,6 +52,10 @@ export const targetOptions = {
     stack: { ...option('NAME', stackHelp, v.optional(stackPlace, stackName)), conflicts: ['local'] },
   },
   local: { local: option('DIR', 'the folder of the embedded bridge (required)', folder) },
+  both: {
+    local: option('DIR', 'from the embedded bridge in the folder DIR (required)', folder),
+    stack: option('NAME', 'to the deployed stack; STACK/BRIDGE of several (required)', stackPlace),
+  },
   none: {},
 } satisfies Record<string, OptionSpecs>;
 export type Where = keyof typeof targetOptions;

@@ -6,7 +6,19 @@ import { cli, newFolder } from './run-cli.ts';
 const deadLetters = ['list', 'show', 'redrive', 'drop'].map((name) => `dead-letters ${name}`);
 const commands = [
   ...['application', 'connect', 'run', 'webhook', 'disconnect', 'backfill', 'resync', 'audit', 'snapshot'],
-  ...['pause', 'resume', 'poll', 'status', 'doctor', 'history', 'tail', 'sandbox', 'demo', ...deadLetters],
+  ...[
+    'move',
+    'pause',
+    'resume',
+    'poll',
+    'status',
+    'doctor',
+    'history',
+    'tail',
+    'sandbox',
+    'demo',
+    ...deadLetters,
+  ],
 ];
 
 describe('help', () => {
@@ -69,6 +81,8 @@ describe('wrong usage ends with 2 and one message, which leads to what is right'
     'connect main --required-scope v2 --refresh-token-stdin',
     'disconnect',
     'disconnect main --forget --local x',
+    'move --local x',
+    'move --stack x',
     'run',
     'application --local x --client-id a --client-secret-stdin',
     'application --client-id a --client-secret-stdin --base-url https://a.b',
