@@ -51,7 +51,7 @@ export async function chaosSteps(deployment: Deployment): Promise<void> {
       say(`${name}, in ${attempts} attempts`);
     }
   });
-  await steps.check('chaos: afterwards every feed is read to its end, the queue is empty', () =>
+  await steps.check('chaos: afterwards every feed is read to its end, nothing waits', () =>
     settle(scene),
   );
   await steps.check(

@@ -80,6 +80,11 @@ export async function endLeases({ store }: Scene): Promise<void> {
   }
 }
 
-/** Number of messages in the queue, including hidden ones and those being handled. */
-export const waitingMessages = ({ deployment: { cloud, outputs } }: Scene): Promise<number> =>
-  countMessages({ client: cloud.sqs, url: outputs.queueUrl });
+/** Number of messages in the queue, including hidden ones and those being handled, and of those that wait aside. */
+export async function waitingMessages(scene: Scene): Promise<number> {
+  const { deployment, store, names } = scene;
+  const { cloud, outputs } = deployment;
+  const inQueue = await countMessages({ client: cloud.sqs, url: outputs.queueUrl });
+  const aside = await Promise.all(names.map((name) => store.list('aside', { prefix: `${name}/` })));
+  return inQueue + aside.flat().length;
+}
