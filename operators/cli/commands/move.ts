@@ -1,6 +1,5 @@
 import { bridgeNameIn } from '../../../embedded/partner.ts';
 import { linesReader, shownUrl } from '../../../embedded/state/event-log.ts';
-import { newRunId, takeRunLock } from '../../../embedded/state/file/run-lock.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { systemClock, toInstant } from '../../../shared/domain/clock.ts';
 import { CommandError } from '../../operations/errors.ts';
@@ -33,7 +32,9 @@ Examples:
         (bridge) =>
           withBridge(to, async (stack) => {
             requireSameVersion(stack.stack.version, to.stack);
-            const folder = await folderOf(bridge);
+            // Here, because `--help` answers on a Node that has no node:sqlite, too.
+            const { newRunId, takeRunLock } = await import('../../../embedded/state/file/run-lock.ts');
+            const folder = await folderOf(bridge, newRunId);
             const onProgress = (name: string, rows: number, total: number) =>
               show(`${name}: ${count(rows)} of ${count(total)} rows`);
             const lock = dryRun ? undefined : takeRunLock(local.dir, nameOfRun(local));
@@ -78,10 +79,10 @@ function requireSameVersion(deployed: string, stack: string): void {
   });
 }
 
-const folderOf = async (bridge: FolderBridge): Promise<Folder> => ({
+const folderOf = async (bridge: FolderBridge, newId: () => string): Promise<Folder> => ({
   ...bridge.state,
   clock: bridge.clock,
-  newId: newRunId,
+  newId,
   baseUrl: bridge.requireBaseUrl(),
   bridgeName: await bridgeNameIn(bridge.state),
   undelivered() {

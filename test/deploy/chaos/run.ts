@@ -51,9 +51,7 @@ export async function chaosSteps(deployment: Deployment): Promise<void> {
       say(`${name}, in ${attempts} attempts`);
     }
   });
-  await steps.check('chaos: afterwards every feed is read to its end, nothing waits', () =>
-    settle(scene),
-  );
+  await steps.check('chaos: afterwards every feed is read to its end, nothing waits', () => settle(scene));
   await steps.check(
     'chaos: every history is right, the books balance, nothing is dead-lettered',
     async () => {

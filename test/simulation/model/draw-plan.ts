@@ -86,7 +86,8 @@ function planWithDefaults(seed: number, wanted?: Temper) {
     temper === 'quiet' && waits() < 0.4
       ? pick(waits, ['waits-1', 'waits-5', 'accounts-unreadable', 'killer-advert'] as const)
       : undefined;
-  const maxReceives = siege === 'killer-advert' ? 15 : isOvertaken ? pick(waits, [6, 80]) : 40;
+  // 60 in the 25 minutes of a siege: 40 receives without a growing delay (redelivery.ts), then 1, 2, 4 … 900 s.
+  const maxReceives = siege === 'killer-advert' ? 15 : isOvertaken ? pick(waits, [6, 80]) : 60;
   const usualMs = between(random, isOvertaken ? 200 : 90, 260) * 1000;
   const chaosMs = siege ? siegeMs : usualMs;
   const accounts = ['main', 'shop', 'beta'].slice(0, isOvertaken ? 1 : pick(random, [1, 2, 2, 3]));
