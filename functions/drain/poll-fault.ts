@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
-import { NoAnswerError } from '../../shared/partner-api/transport.ts';
+import { isOfService } from '../../shared/partner-api/transport.ts';
 import { needsAttention, type Observer } from '../../shared/ports/observer.ts';
 import type { FeedProblem, FeedState } from '../../shared/state/feed-states.ts';
 import type { PageIds, PageRead } from './read-page.ts';
@@ -18,13 +18,12 @@ type Wait = NonNullable<FeedProblem['wait']>;
  * @param pollMs the time between two polls; undefined: the wait does not grow
  */
 function waitAfter(
-  { code, status, cause, retryAfterMs: askedMs = 0 }: BridgeFault,
+  fault: BridgeFault,
   before: FeedProblem | undefined,
   pollMs: number | undefined,
 ): Omit<Wait, 'until'> | undefined {
-  // After 429, the whole bridge waits.
-  const isOfFeed = status !== undefined || cause instanceof NoAnswerError;
-  if (!isOfFeed || code === 'rate-limited') return undefined;
+  if (!isOfService(fault)) return undefined;
+  const { retryAfterMs: askedMs = 0 } = fault;
   // The rounds begin on time, and a poll ends a little later: the wait is over half of a period before the round that it is for.
   const marginMs = (pollMs ?? 0) / 2;
   const failsAgain = pollMs !== undefined && before !== undefined;

@@ -8,7 +8,7 @@ import { objectKeyOf } from '../../shared/domain/advert-event.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { backoffMs } from '../../shared/domain/concurrency.ts';
 import type { BridgeFault } from '../../shared/domain/faults.ts';
-import { NoAnswerError } from '../../shared/partner-api/transport.ts';
+import { isOfService } from '../../shared/partner-api/transport.ts';
 import type { Delivery, Settlement } from '../../shared/ports/queue.ts';
 import { longestOwnMs } from '../../shared/state/aside.ts';
 import { type AdvertDeps, firstRow, type Group } from './advert.ts';
@@ -19,10 +19,6 @@ const inQueue = { baseMs: 1_000, capMs: 300_000 };
 const aside = { baseMs: 30_000, capMs: longestOwnMs };
 /** The longest wait outside the queue that the service may ask for in its answer about one advert. */
 const longestWaitMs = 6 * 3_600_000;
-
-/** The service was asked for this advert, and has not answered well. */
-const isOfService = ({ code, status, cause }: BridgeFault): boolean =>
-  code !== 'rate-limited' && (status !== undefined || cause instanceof NoAnswerError);
 
 /** Transient faults are given up by their age, and not by tries. */
 const countsTries = ({ policy: { deadLettered } }: BridgeFault): boolean =>

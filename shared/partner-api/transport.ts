@@ -72,6 +72,10 @@ export class NoAnswerError extends Error {
   }
 }
 
+/** Whether the service was asked for this resource, and has not answered well. After 429, the whole bridge waits. */
+export const isOfService = ({ code, status, cause }: BridgeFault): boolean =>
+  code !== 'rate-limited' && (status !== undefined || cause instanceof NoAnswerError);
+
 /** Error codes of a connection that failed: no part of the request was sent. */
 const connectFaults: readonly (readonly [RegExp, NoAnswer])[] = [
   [/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/, 'not-connected'],
