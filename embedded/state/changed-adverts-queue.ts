@@ -9,13 +9,7 @@ import type {
   Settlement,
 } from '../../shared/ports/queue.ts';
 import { type Counters, sumOf } from '../../shared/ports/store.ts';
-import {
-  countOfRedriven,
-  createAside,
-  type DeadLetters,
-  rowAside,
-  rowOfRedriven,
-} from '../../shared/state/aside.ts';
+import { createAside, rowAside } from '../../shared/state/aside.ts';
 import {
   type BookKeeper,
   type Counted,
@@ -23,6 +17,7 @@ import {
   inFlightIn,
   sumsByGeneration,
 } from '../../shared/state/books.ts';
+import { countOfRedriven, type DeadLetters, rowOfRedriven } from '../../shared/state/dead-letters.ts';
 import { createGroups, type Queued } from './delivery-groups.ts';
 import type { Connection } from './file/connection.ts';
 import type { RowStore } from './store.ts';

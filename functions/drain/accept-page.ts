@@ -13,7 +13,7 @@ import type { PartnerClient } from '../../shared/partner-api/client.ts';
 import { cleanText } from '../../shared/partner-api/error-answers.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
-import type { DeadLetters } from '../../shared/state/aside.ts';
+import type { DeadLetters } from '../../shared/state/dead-letters.ts';
 import type { FeedStates, Lease } from '../../shared/state/feed-states.ts';
 import { isSetback, type StandstillDetector } from './poll-fault.ts';
 import { idsOf, type PageIds, type PageRead } from './read-page.ts';

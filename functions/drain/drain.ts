@@ -3,7 +3,7 @@ import type { PollAnswer } from '../../shared/contract/invocations.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import { type Deadline, toInstant } from '../../shared/domain/clock.ts';
 import { limitedTo } from '../../shared/domain/concurrency.ts';
-import type { DeadLetters } from '../../shared/state/aside.ts';
+import type { DeadLetters } from '../../shared/state/dead-letters.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import type { BackfillKey } from '../../shared/state/progress.ts';
 import type { PollDeps } from './accept-page.ts';

@@ -4,8 +4,9 @@ import type { Clock } from '../../shared/domain/clock.ts';
 import { blamingHold, holdOf } from '../../shared/domain/holds.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
-import { type Aside, noAccount } from '../../shared/state/aside.ts';
+import type { Aside } from '../../shared/state/aside.ts';
 import type { BudgetStore } from '../../shared/state/budget.ts';
+import { noAccount } from '../../shared/state/dead-letters.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
 export interface ReleaseDeps {

@@ -1,5 +1,5 @@
 import type { ShapeError } from '../../shared/contract/checks.ts';
-import type { StoredDeadLetter } from '../../shared/state/aside.ts';
+import type { StoredDeadLetter } from '../../shared/state/dead-letters.ts';
 import type { Bridge } from './bridge.ts';
 import { requireKnown } from './errors.ts';
 

@@ -11,8 +11,9 @@ import { backoffMs, forEachConcurrent } from '../domain/concurrency.ts';
 import { messageGroupOf, positionOf } from '../ports/message-groups.ts';
 import type { ChangedAdvertsQueue, Delivery } from '../ports/queue.ts';
 import type { Store } from '../ports/store.ts';
-import type { Aside, DeadLetters } from '../state/aside.ts';
+import type { Aside } from '../state/aside.ts';
 import { type BookKeeper, bookKeeperOf } from '../state/books.ts';
+import type { DeadLetters } from '../state/dead-letters.ts';
 import type { QueueShares } from './queue-shares.ts';
 
 /** Splits the list into batches of at most `size`. */

@@ -1,36 +1,18 @@
 /**
  * Messages aside: they are outside the queue, each as a row, and have no result yet. A message on *hold* waits until its
- * account, or the bridge, may send requests again; the drain puts it back. A *dead letter* was given up; a person drops it,
- * or redrives it: then its message waits like those on hold.
+ * account, or the bridge, may send requests again; the drain puts it back. A *dead letter* was given up (dead-letters.ts).
  *
  * The row is stored before the message leaves its former place, and the message is sent before the row is removed. After a
  * crash in between, the message is handled twice, and found unchanged the second time.
  */
-import { createHash } from 'node:crypto';
 import * as v from 'valibot';
 import { checked, moment, type OnUnreadable, readRows } from '../contract/checks.ts';
-import { type ChangedAdvert, changedAdvert, type DeadLetter, deadLetter } from '../contract/messages.ts';
+import { type ChangedAdvert, changedAdvert } from '../contract/messages.ts';
 import { isLasting } from '../domain/clock.ts';
-import { forEachConcurrent } from '../domain/concurrency.ts';
 import type { MessageAside, Settlement, Wait, WaitingMessage } from '../ports/queue.ts';
-import {
-  type Key,
-  type Listing,
-  pagesOf,
-  type Row,
-  removedAtOnce,
-  type Store,
-  update,
-} from '../ports/store.ts';
-import { type Counted, countInBooks, type QueueFigures } from './books.ts';
-
-export interface StoredDeadLetter extends DeadLetter, Pick<MessageAside, 'key' | 'etag'> {
-  /** `<partner account>/<hash>`. */
-  readonly id: string;
-}
-
-/** In names of rows in place of an account's name, which begins with no hyphen. */
-export const noAccount = '-';
+import type { Listing, Row, Store } from '../ports/store.ts';
+import type { QueueFigures } from './books.ts';
+import { type Note, noAccount, putRow, type RowAside, removeFrom, rowOfDeadLetter } from './dead-letters.ts';
 
 /** Fan-out repeats what failed after this time at the latest, unless the service asks for a longer wait. */
 export const longestOwnMs = 900_000;
@@ -38,13 +20,6 @@ export const longestOwnMs = 900_000;
 const maxUnreadable = 100;
 /** Of each account, a megabyte. */
 const countedAtMost = 1_000;
-
-type Note = Readonly<Record<string, unknown>>;
-
-interface RowAside {
-  readonly key: Key;
-  readonly value: unknown;
-}
 
 /** Whether nothing but a hold keeps it aside. A time that is much too far away was written by a wrong clock. */
 export const isDue = ({ wait }: Pick<MessageAside, 'wait'>, nowMs: number): boolean =>
@@ -72,39 +47,6 @@ function rowOfFailed(message: ChangedAdvert, wait: Wait): RowAside {
   const name = `${message.partnerAccount}/${dueName(wait.dueMs)}:${message.key}`;
   return { key: { kind: 'aside', name }, value: { message: { ...message, failed }, wait } };
 }
-
-/** The key of a message is the same for each of its dead letters. */
-function rowOfDeadLetter(value: DeadLetter): RowAside {
-  const { partnerAccount, advertId, fault, reason, message } = value;
-  const identity = message?.key ?? JSON.stringify([advertId, fault, reason]);
-  const hash = createHash('sha256').update(identity).digest('hex').slice(0, 16);
-  return { key: { kind: 'dead', name: `${partnerAccount ?? noAccount}/${hash}` }, value };
-}
-
-/** What a redrive counts. */
-export const countOfRedriven = ({ message }: Pick<MessageAside, 'message'>): Counted => [
-  message,
-  { deadLettered: -1 },
-];
-
-/** The row in which the message of a dead letter waits for the drain, after those on hold. A repeat has the same name. */
-export const rowOfRedriven = ({ etag, message: { failed: _, ...message } }: MessageAside): RowAside => ({
-  key: { kind: 'aside', name: `${message.partnerAccount}/redriven:${etag}` },
-  value: { message: { ...message, redriven: true } },
-});
-
-async function put(store: Store, { key, value }: RowAside): Promise<void> {
-  const stored = await store.put(key, value, 'absent');
-  // Somebody may have put the message of this dead letter aside, and is about to remove the row: the new etag keeps it.
-  if ('conflict' in stored && key.kind === 'dead') await update(store, key, () => value);
-}
-
-const removeFrom =
-  (store: Store) =>
-  (rows: readonly Pick<MessageAside, 'key' | 'etag'>[]): Promise<void> =>
-    forEachConcurrent(rows, removedAtOnce, async ({ key, etag }) => {
-      await store.remove(key, etag);
-    });
 
 /** When the oldest was listed that neither failed nor was redriven: of an account, those on hold come before all others. */
 function oldestOf(firstRows: ReadonlyMap<string, Row>): string | undefined {
@@ -167,7 +109,7 @@ export function createAside(store: Store) {
       await Promise.all(
         settlements.map(async (settlement) => {
           const row = rowAside(settlement);
-          if (row) await put(store, row).catch((error: unknown) => refused.set(settlement, error));
+          if (row) await putRow(store, row).catch((error: unknown) => refused.set(settlement, error));
           else if (settlement.verdict.kind === 'hold') refused.set(settlement, 'there is no message');
         }),
       );
@@ -211,47 +153,6 @@ export function createAside(store: Store) {
   };
 }
 
-export type DeadLetters = ReturnType<typeof createDeadLetters>;
-
-export function createDeadLetters(store: Store) {
-  return {
-    /** Stores a dead letter for malformed IDs, which were never messages. A repeat overwrites. */
-    sendMalformed: (malformed: DeadLetter): Promise<void> => put(store, rowOfDeadLetter(malformed)),
-
-    /**
-     * @param of a partner account, or one ID. Default: all
-     * @throws {ShapeError} for a row that cannot be read, unless `onUnreadable` is given
-     */
-    async list(of = '', onUnreadable?: OnUnreadable): Promise<readonly StoredDeadLetter[]> {
-      const prefix = of === '' || of.includes('/') ? of : `${of}/`;
-      const found: StoredDeadLetter[] = [];
-      for await (const rows of pagesOf(store, 'dead', prefix))
-        found.push(...readRows(rows, storedDeadLetter, onUnreadable));
-      return found;
-    },
-
-    /** Number of dead letters, unreadable ones included. @param limit stops counting there, which limits the cost */
-    count: (limit?: number): Promise<number> => store.count('dead', { limit }),
-
-    /** Puts the messages of dead letters aside, from where the drain puts them back into the queue. */
-    async redrive(deadLetters: readonly MessageAside[]): Promise<void> {
-      await forEachConcurrent(deadLetters, removedAtOnce, async (one) => {
-        // Rule: aside-before-removed
-        await put(store, rowOfRedriven(one));
-        await store.remove(one.key, one.etag);
-      });
-      await countInBooks(store, deadLetters.map(countOfRedriven));
-    },
-
-    /** Has the drain log what an operator does to dead letters. */
-    note: (id: string, note: Note): Promise<void> =>
-      put(store, { key: { kind: 'aside', name: `${noAccount}/${id}` }, value: note }),
-
-    /** Removes dead letters, unless they were stored again; the books go on counting them. */
-    drop: removeFrom(store),
-  };
-}
-
 const rowValue = v.object({
   message: changedAdvert,
   wait: v.exactOptional(v.object({ dueMs: moment, forMs: v.number() })),
@@ -262,9 +163,3 @@ function messageAside({ name, value, etag }: Row): MessageAside {
   const read = checked(rowValue, value ?? {}, `message aside ${name}`);
   return { key: { kind: 'aside', name }, etag, ...read };
 }
-
-/** @throws {ShapeError} */
-const storedDeadLetter = ({ name, value, etag }: Row): StoredDeadLetter => ({
-  ...{ id: name, key: { kind: 'dead', name }, etag },
-  ...checked(deadLetter, value, `dead letter ${name}`),
-});

@@ -1,8 +1,9 @@
 import type { Store } from '../ports/store.ts';
 import { createActivityStore } from './activity.ts';
 import { createAdvertHistories } from './advert-histories.ts';
-import { createAside, createDeadLetters } from './aside.ts';
+import { createAside } from './aside.ts';
 import { createBudgetStore } from './budget.ts';
+import { createDeadLetters } from './dead-letters.ts';
 import { createFeedStates } from './feed-states.ts';
 import { createPartnerAccounts } from './partner-accounts.ts';
 import {

@@ -1,8 +1,8 @@
 import { createDocuments, createTokenVault } from '../../embedded/state/secrets.ts';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { Key } from '../../shared/ports/store.ts';
-import { createDeadLetters } from '../../shared/state/aside.ts';
 import { bookKeeperOf, booksKey } from '../../shared/state/books.ts';
+import { createDeadLetters } from '../../shared/state/dead-letters.ts';
 import { rowPorts } from '../../shared/state/row-ports.ts';
 import { createInMemoryQueue, type InMemoryQueueOptions, immediate } from './changed-adverts-queue.ts';
 import { createInMemoryStore, type InMemoryStore } from './store.ts';

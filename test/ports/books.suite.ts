@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { redriveDeadLetters } from '../../operators/operations/dead-letters.ts';
 import type { ChangedAdvertsQueue, Inbox, Verdict } from '../../shared/ports/queue.ts';
-import type { Aside, DeadLetters } from '../../shared/state/aside.ts';
+import type { Aside } from '../../shared/state/aside.ts';
 import { type BookKeeper, type Books, emptyBooks } from '../../shared/state/books.ts';
+import type { DeadLetters } from '../../shared/state/dead-letters.ts';
 import { changedAdvert, deadLetter, deadLetterOf, settlement } from '../helpers/records.ts';
 import { type Cleaned, subjects } from './harness.ts';
 

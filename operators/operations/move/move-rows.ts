@@ -7,8 +7,9 @@ import { messageIn } from '../../../shared/contract/messages.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { positionOf } from '../../../shared/ports/message-groups.ts';
 import { type Counters, type Key, pagesOf, type Store, sumOf } from '../../../shared/ports/store.ts';
-import { noAccount, rowAside } from '../../../shared/state/aside.ts';
+import { rowAside } from '../../../shared/state/aside.ts';
 import { booksKey, olderBooksKey } from '../../../shared/state/books.ts';
+import { noAccount } from '../../../shared/state/dead-letters.ts';
 import { feedStateOf } from '../../../shared/state/feed-states.ts';
 import { listedByOperations } from '../../../shared/state/progress.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createStore } from '../../../shared/aws/store.ts';
-import { createDeadLetters } from '../../../shared/state/aside.ts';
+import { createDeadLetters } from '../../../shared/state/dead-letters.ts';
 import { type Deployment, deliver } from '../stack/deployment.ts';
 import { historiesOf } from '../stack/histories.ts';
 

@@ -309,11 +309,13 @@ export const plantedInPipeline: Planted = {
       'wait === undefined || !isLasting(wait.dueMs, wait.forMs, nowMs);',
       'wait === undefined || wait.dueMs <= nowMs;',
     ],
+  ],
+  'shared/state/dead-letters.ts': [
     [
       'aside-before-removed',
       'a dead letter is put aside before its row is removed',
-      'await put(store, rowOfRedriven(one));',
-      'await store.remove(one.key, one.etag);\n        await put(store, rowOfRedriven(one));',
+      'await putRow(store, rowOfRedriven(one));',
+      'await store.remove(one.key, one.etag);\n        await putRow(store, rowOfRedriven(one));',
     ],
   ],
   'functions/drain/release.ts': [

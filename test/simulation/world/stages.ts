@@ -15,7 +15,7 @@ import { type PartnerAccount, stopOf } from '../../../shared/domain/partner-acco
 import type { Secret } from '../../../shared/domain/secret.ts';
 import { createPartnerService } from '../../../shared/partner-api/partner-service.ts';
 import type { Delivery, Inbox } from '../../../shared/ports/queue.ts';
-import type { StoredDeadLetter } from '../../../shared/state/aside.ts';
+import type { StoredDeadLetter } from '../../../shared/state/dead-letters.ts';
 import { createPartnerAccounts, type PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { between } from '../model/random.ts';
 import { createBridgePorts } from './bridge-ports.ts';

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { createAside, createDeadLetters } from '../../../../shared/state/aside.ts';
+import { createAside } from '../../../../shared/state/aside.ts';
+import { createDeadLetters } from '../../../../shared/state/dead-letters.ts';
 import { createInMemoryStore } from '../../../fakes/store.ts';
 import { changedAdvert, deadLetterOf, settlement } from '../../../helpers/records.ts';
 
