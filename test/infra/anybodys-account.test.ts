@@ -5,7 +5,7 @@ import { Key } from 'aws-cdk-lib/aws-kms';
 import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import type { IConstruct } from 'constructs';
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { AdvertBridge, type AdvertBridgeProps } from '../../infra/cdk.ts';
 import {
   bareApp,
@@ -36,42 +36,37 @@ const publishersOf = ({ one }: Synthesized): unknown =>
 const onEach = (scope: IConstruct, visit: (node: IConstruct) => unknown) =>
   Aspects.of(scope).add({ visit: (node) => void visit(node) });
 
-describe('the policy of tokens', () => {
-  it.each<[how: string, change: (role: CfnRole) => void]>([
-    ['sets', (role) => Object.assign(role, { path: '/org/' })],
-    ['overrides', (role) => role.addPropertyOverride('Path', '/org/')],
-  ])('names the roles when an Aspect %s their path', (_how, change) => {
-    const stack = new Stack(bareApp(), 'Shop', { env });
-    bridgeIn(stack);
-    onEach(stack, (node) => node instanceof CfnRole && change(node));
+it.each<[how: string, change: (role: CfnRole) => void]>([
+  ['sets', (role) => Object.assign(role, { path: '/org/' })],
+  ['overrides', (role) => role.addPropertyOverride('Path', '/org/')],
+])('the policy of tokens names the roles when an Aspect %s their path', (_how, change) => {
+  const stack = new Stack(bareApp(), 'Shop', { env });
+  bridgeIn(stack);
+  onEach(stack, (node) => node instanceof CfnRole && change(node));
 
-    const found = templateOf(stack);
+  const found = templateOf(stack);
 
-    const roles = ['RefreshToken', 'FanOut', 'Drain', 'CatchUp'];
-    expect(readersOf(found)).toEqual(roles.map((name) => `\${Bridge${name}Role.Arn}`));
-  });
+  const roles = ['RefreshToken', 'FanOut', 'Drain', 'CatchUp'];
+  expect(readersOf(found)).toEqual(roles.map((name) => `\${Bridge${name}Role.Arn}`));
+});
 
-  it('names roles that exist already when they replace those of the bridge', () => {
-    const stack = new Stack(bareApp(), 'Shop', { env });
-    const made = ['FanOut/', 'Drain/', 'RefreshToken/', 'Connect/', 'CatchUp/'].map((part) => [
-      `Bridge/${part}Role`,
-      `org-${part.slice(0, -1)}`,
-    ]);
-    const schedules = ['Drain', 'RefreshToken'].map((part) => [
-      `Bridge/${part}/ScheduleRole`,
-      `org-${part}-s`,
-    ]);
-    Role.customizeRoles(stack, { usePrecreatedRoles: Object.fromEntries([...made, ...schedules]) });
-    bridgeIn(stack);
+it('the policy of tokens names existing roles that replace the bridge’s', () => {
+  const stack = new Stack(bareApp(), 'Shop', { env });
+  const made = ['FanOut/', 'Drain/', 'RefreshToken/', 'Connect/', 'CatchUp/'].map((part) => [
+    `Bridge/${part}Role`,
+    `org-${part.slice(0, -1)}`,
+  ]);
+  const schedules = ['Drain', 'RefreshToken'].map((part) => [`Bridge/${part}/ScheduleRole`, `org-${part}-s`]);
+  Role.customizeRoles(stack, { usePrecreatedRoles: Object.fromEntries([...made, ...schedules]) });
+  bridgeIn(stack);
 
-    const found = templateOf(stack);
+  const found = templateOf(stack);
 
-    const named = (...names: string[]) =>
-      names.map((name) => `arn:\${AWS::Partition}:iam::111122223333:role/org-${name}`);
-    expect(found.ofType('AWS::IAM::Role')).toEqual([]);
-    expect(readersOf(found)).toEqual(named('RefreshToken', 'FanOut', 'Drain', 'CatchUp'));
-    expect(publishersOf(found)).toEqual(named('FanOut', 'RefreshToken', 'Connect'));
-  });
+  const named = (...names: string[]) =>
+    names.map((name) => `arn:\${AWS::Partition}:iam::111122223333:role/org-${name}`);
+  expect(found.ofType('AWS::IAM::Role')).toEqual([]);
+  expect(readersOf(found)).toEqual(named('RefreshToken', 'FanOut', 'Drain', 'CatchUp'));
+  expect(publishersOf(found)).toEqual(named('FanOut', 'RefreshToken', 'Connect'));
 });
 
 it.each([
@@ -103,7 +98,7 @@ it('CloudWatch may use the key of the topic when the app has made both', () => {
   });
 });
 
-it('a bridge whose stack names no region has no schema registry when that of the CDK has none', () => {
+it('no schema registry is made when neither stack nor CDK names a region', () => {
   vi.stubEnv('CDK_DEFAULT_REGION', 'mx-central-1');
   const stack = new Stack(bareApp(), 'Shop');
   bridgeIn(stack);
@@ -130,38 +125,36 @@ it('roles may write traces when an Aspect switches on tracing', () => {
   expect(tracing(true)).toHaveLength(4);
 });
 
-describe('a subscription in another stack', () => {
-  function subscribedIn(make: (app: App, shop: Stack) => Stack, alarmTopic?: (shop: Stack) => Topic) {
-    const app = bareApp();
-    const shop = new Stack(app, 'Shop', { env });
-    const bridge = bridgeIn(shop, alarmTopic && { alarmTopic: alarmTopic(shop) });
-    const other = make(app, shop);
-    bridge.subscribe(other, 'Search');
-    return { app, shop, other };
-  }
+function subscribedIn(make: (app: App, shop: Stack) => Stack, alarmTopic?: (shop: Stack) => Topic) {
+  const app = bareApp();
+  const shop = new Stack(app, 'Shop', { env });
+  const bridge = bridgeIn(shop, alarmTopic && { alarmTopic: alarmTopic(shop) });
+  const other = make(app, shop);
+  bridge.subscribe(other, 'Search');
+  return { app, shop, other };
+}
 
-  it('imports nothing, and is deployed after the bridge', () => {
-    const { app, other } = subscribedIn((scope) => new Stack(scope, 'Search', { env }));
-    const assembly = app.synth();
-    const { template, dependencies } = assembly.getStackByName('Search');
-    expect(JSON.stringify(template)).not.toContain('Fn::ImportValue');
-    expect(templateOf(other).one('AWS::Events::Rule').Properties.EventBusName).toBe('adverts');
-    expect(dependencies.map(({ id }) => id)).toContain('Shop');
-    // What a subscription of an earlier version imports is not removed under it.
-    const exports = Object.keys(assembly.getStackByName('Shop').template.Outputs);
-    expect(exports.filter((name) => /^ExportsOutputRefBridgeEventsBus/.test(name))).toHaveLength(1);
-  });
+it('a subscription in another stack imports nothing and is deployed later', () => {
+  const { app, other } = subscribedIn((scope) => new Stack(scope, 'Search', { env }));
+  const assembly = app.synth();
+  const { template, dependencies } = assembly.getStackByName('Search');
+  expect(JSON.stringify(template)).not.toContain('Fn::ImportValue');
+  expect(templateOf(other).one('AWS::Events::Rule').Properties.EventBusName).toBe('adverts');
+  expect(dependencies.map(({ id }) => id)).toContain('Shop');
+  // What a subscription of an earlier version imports is not removed under it.
+  const exports = Object.keys(assembly.getStackByName('Shop').template.Outputs);
+  expect(exports.filter((name) => /^ExportsOutputRefBridgeEventsBus/.test(name))).toHaveLength(1);
+});
 
-  it('refers to the bus when it is nested in the stack of the bridge', () => {
-    const { other } = subscribedIn((_app, shop) => new NestedStack(shop, 'Nested'));
-    const { EventBusName } = templateOf(other).one('AWS::Events::Rule').Properties;
-    expect(EventBusName).toHaveProperty('Ref');
-  });
+it('a subscription in a nested stack refers to the bus', () => {
+  const { other } = subscribedIn((_app, shop) => new NestedStack(shop, 'Nested'));
+  const { EventBusName } = templateOf(other).one('AWS::Events::Rule').Properties;
+  expect(EventBusName).toHaveProperty('Ref');
+});
 
-  it('is refused when its stack is in another region', () => {
-    const elsewhere = { ...env, region: 'eu-west-1' };
-    expect(() => subscribedIn((scope) => new Stack(scope, 'Search', { env: elsewhere }))).toThrow(
-      'bus: expected a stack in eu-central-1, the region of the bus',
-    );
-  });
+it('a subscription is refused when its stack is in another region', () => {
+  const elsewhere = { ...env, region: 'eu-west-1' };
+  expect(() => subscribedIn((scope) => new Stack(scope, 'Search', { env: elsewhere }))).toThrow(
+    'bus: expected a stack in eu-central-1, the region of the bus',
+  );
 });

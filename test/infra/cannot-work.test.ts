@@ -322,7 +322,7 @@ it('mappings hand over no more batches than an Aspect lets functions run', () =>
   expect(mappings.map(([, { Properties }]) => Properties.ScalingConfig.MaximumConcurrency)).toEqual([5, 5]);
 });
 
-it('a warning names what a key has to allow when an Aspect encrypts a queue', () => {
+it('a warning names what a key must allow when an Aspect encrypts a queue', () => {
   const app = bareApp();
   const stack = new Stack(app, 'Search', { env });
   new AdvertSubscription(stack, 'Adverts2', { bus: bus(stack) });
@@ -349,7 +349,7 @@ it('a bridge may have the key that an Aspect sets when it was given that', () =>
   expect(app.synth().stacks).toHaveLength(1);
 });
 
-it('a subscription sends between accounts when both halves have the path that an Aspect sets', () => {
+it('a subscription sends across accounts when both halves share a path', () => {
   const app = bareApp();
   const senderPath = '/org/';
   const stack = new Stack(app, 'Rule', { env });

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { createTelemetry } from '../../functions/runtime/observer.ts';
 import { eventSource, metrics, metricsNamespace } from '../../shared/contract/names.ts';
 import { inShort, synthesized } from '../helpers/synthesized.ts';
@@ -37,22 +37,18 @@ const emittedIn = (lines: readonly string[]): string[] =>
     );
   });
 
-describe('the dashboard', () => {
-  it('has at most fifty metrics, which are free', () => {
-    expect(new Set(onDashboard).size).toBeLessThanOrEqual(50);
-  });
-
-  it('shows every metric of the bridge, every function, and every alarm', () => {
-    const names = onDashboard
-      .filter((one) => one.startsWith(metricsNamespace))
-      .map((one) => one.split(' ')[1]);
-    expect(new Set(names)).toEqual(new Set(Object.values(metrics)));
-    const shownAlarms = widgets.flatMap(({ properties }) => properties.alarms ?? []);
-    expect(shownAlarms).toHaveLength(bridge.ofType('AWS::CloudWatch::Alarm').length);
-  });
+it('the dashboard has at most fifty metrics, which are free', () => {
+  expect(new Set(onDashboard).size).toBeLessThanOrEqual(50);
 });
 
-it('every metric of ours on the dashboard and in an alarm is written with its dimension', () => {
+it('the dashboard shows every metric, every function and every alarm', () => {
+  const names = onDashboard.filter((one) => one.startsWith(metricsNamespace)).map((one) => one.split(' ')[1]);
+  expect(new Set(names)).toEqual(new Set(Object.values(metrics)));
+  const shownAlarms = widgets.flatMap(({ properties }) => properties.alarms ?? []);
+  expect(shownAlarms).toHaveLength(bridge.ofType('AWS::CloudWatch::Alarm').length);
+});
+
+it('dashboard and alarms use each of our metrics with its dimension', () => {
   // CDK itself names the metrics that AWS writes.
   const all = [...onDashboard, ...inAlarms].filter((one) => one.startsWith(`${metricsNamespace} `));
   const { observer, metrics: writer } = createTelemetry();

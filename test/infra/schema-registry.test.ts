@@ -1,5 +1,5 @@
 import Ajv from 'ajv-draft-04';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { anAdvertStatusChanged } from '../../kits/typescript/testing/index.ts';
 import { detailTypes } from '../../shared/contract/names.ts';
 import { synthesized } from '../helpers/synthesized.ts';
@@ -11,29 +11,27 @@ const valid = (name: string) =>
     JSON.parse(schemas.find(({ SchemaName }) => SchemaName === `advert-bridge@${name}`).Content),
   );
 
-describe('the schema registry', () => {
-  it('has one schema for each detail type', () => {
-    expect(one('AWS::EventSchemas::Registry').Properties.RegistryName).toBe('advert-bridge');
-    expect(schemas.map(({ SchemaName }) => SchemaName).sort()).toEqual(
-      Object.values(detailTypes)
-        .map((detailType) => `advert-bridge@${detailType}`)
-        .sort(),
-    );
-  });
+it('the schema registry has one schema for each detail type', () => {
+  expect(one('AWS::EventSchemas::Registry').Properties.RegistryName).toBe('advert-bridge');
+  expect(schemas.map(({ SchemaName }) => SchemaName).sort()).toEqual(
+    Object.values(detailTypes)
+      .map((detailType) => `advert-bridge@${detailType}`)
+      .sort(),
+  );
+});
 
-  it('has schemas of draft 4 with at most 100 KB', () => {
-    for (const { Type, Content } of schemas) {
-      expect(Type).toBe('JSONSchemaDraft4');
-      expect(Content.length).toBeLessThan(100_000);
-      expect(Content).not.toMatch(/"const"|"examples"|"\$defs"|draft-07|2020-12/);
-    }
-  });
+it('registered schemas are of draft 4 and at most 100 KB', () => {
+  for (const { Type, Content } of schemas) {
+    expect(Type).toBe('JSONSchemaDraft4');
+    expect(Content.length).toBeLessThan(100_000);
+    expect(Content).not.toMatch(/"const"|"examples"|"\$defs"|draft-07|2020-12/);
+  }
+});
 
-  it('accepts the events that the published schema accepts', () => {
-    const event = anAdvertStatusChanged();
+it('registered schemas accept the events that the published schema accepts', () => {
+  const event = anAdvertStatusChanged();
 
-    expect(valid('AdvertStatusChanged')(event)).toBe(true);
-    expect(valid('AdvertStatusChanged')({ ...event, source: 'other' })).toBe(false);
-    expect(valid('AdvertUnavailable')(event)).toBe(false);
-  });
+  expect(valid('AdvertStatusChanged')(event)).toBe(true);
+  expect(valid('AdvertStatusChanged')({ ...event, source: 'other' })).toBe(false);
+  expect(valid('AdvertUnavailable')(event)).toBe(false);
 });

@@ -10,7 +10,7 @@ import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { runCli } from '../../../operators/cli/cli.ts';
 import { customEventBusClient } from '../../../shared/aws/custom-event-bus.ts';
 import { createStore } from '../../../shared/aws/store.ts';
@@ -160,170 +160,169 @@ const allCalls = (): readonly RoleCall[] => [
   ...awsMadeCalls(policies),
 ];
 
-describe('the grants of the stack', () => {
-  it('allow every call, and are all used', async () => {
-    const report = await compare(policies, allCalls());
-    expect(report.denied).toEqual([]);
-    expect(report.unused).toEqual([]);
-    expect(report.distinct).toBeGreaterThan(50);
-  });
-
-  it('have only conditions that recorded calls answer', () => {
-    const ofPrincipal = ['aws:PrincipalArn', 'aws:SecureTransport'];
-    const keys = policies.roles
-      .flatMap(({ statements }) => statements)
-      .flatMap(({ Condition = {} }) => Object.values(Condition).flatMap(Object.keys));
-    expect(keys.filter((key) => ![...knownConditionKeys, ...ofPrincipal].includes(key))).toEqual([]);
-  });
+it('the grants allow every recorded call, and calls use every grant', async () => {
+  const report = await compare(policies, allCalls());
+  expect(report.denied).toEqual([]);
+  expect(report.unused).toEqual([]);
+  expect(report.distinct).toBeGreaterThan(50);
 });
 
-describe('the policies', () => {
-  /** An administrator, or a function of another team's, in the AWS account of the bridge. */
-  const anybody: RolePolicies = {
-    id: 'Administrator',
-    arn: 'arn:aws:iam::111122223333:role/Administrator',
-    trust: [],
-    statements: [{ Sid: 'All', Effect: 'Allow', Action: '*', Resource: '*' }],
-  };
-  const { catchUpRole, roleOf, arnOf } = policies;
-  const roles = {
-    ...Object.fromEntries(Object.entries(functions).map(([name, id]) => [name, roleOf(id)])),
-    catchUp: catchUpRole,
-    anybody,
-  } as Readonly<Record<FunctionName | 'catchUp' | 'anybody', RolePolicies>>;
-  const arns = {
-    tokens: secretArn(`${secretNames.partnerAccountPrefix}main`),
-    application: secretArn(secretNames.application),
-    queue: arnOf('AWS::SQS::Queue', 'ChangedAdvertsQueue'),
-    bus: arnOf('AWS::Events::EventBus', 'EventsBus'),
-    customBus,
-    ...(Object.fromEntries(
-      Object.entries(functions).map(([name, id]) => [name, arnOf('AWS::Lambda::Function', id)]),
-    ) as Record<FunctionName, string>),
-  };
-  const codeOf = (name: FunctionName) => ({ 'lambda:SourceFunctionArn': arns[name] });
-  const get = 'secretsmanager:GetSecretValue';
-  const remove = 'secretsmanager:DeleteSecret';
-  const publish = 'events:PutEvents';
-  const event = (type: string, source = 'advert-bridge') => ({
-    'events:source': [source],
-    'events:detail-type': [type],
-  });
-  const mixed = { 'events:source': ['theirs', 'advert-bridge'], 'events:detail-type': ['AdvertUnavailable'] };
-  const force = (value: string) => ({ 'secretsmanager:ForceDeleteWithoutRecovery': value });
-  /** `everything`: although another policy allows the role all. `none`: not even that. */
-  const [allowed, none, everything] = ['Allowed', 'ImplicitlyDenied', 'ExplicitlyDenied'] as const;
+it('conditions of grants are only those that recorded calls answer', () => {
+  const ofPrincipal = ['aws:PrincipalArn', 'aws:SecureTransport'];
+  const keys = policies.roles
+    .flatMap(({ statements }) => statements)
+    .flatMap(({ Condition = {} }) => Object.values(Condition).flatMap(Object.keys));
+  expect(keys.filter((key) => ![...knownConditionKeys, ...ofPrincipal].includes(key))).toEqual([]);
+});
 
-  type Question = [
-    who: keyof typeof roles,
-    action: string,
-    resource: keyof typeof arns,
-    expected: typeof allowed | typeof none | typeof everything,
-    context?: Context,
-  ];
+/** An administrator, or a function of another team's, in the AWS account of the bridge. */
+const anybody: RolePolicies = {
+  id: 'Administrator',
+  arn: 'arn:aws:iam::111122223333:role/Administrator',
+  trust: [],
+  statements: [{ Sid: 'All', Effect: 'Allow', Action: '*', Resource: '*' }],
+};
+const { catchUpRole, roleOf, arnOf } = policies;
+const roles = {
+  ...Object.fromEntries(Object.entries(functions).map(([name, id]) => [name, roleOf(id)])),
+  catchUp: catchUpRole,
+  anybody,
+} as Readonly<Record<FunctionName | 'catchUp' | 'anybody', RolePolicies>>;
+const arns = {
+  tokens: secretArn(`${secretNames.partnerAccountPrefix}main`),
+  application: secretArn(secretNames.application),
+  queue: arnOf('AWS::SQS::Queue', 'ChangedAdvertsQueue'),
+  bus: arnOf('AWS::Events::EventBus', 'EventsBus'),
+  customBus,
+  ...(Object.fromEntries(
+    Object.entries(functions).map(([name, id]) => [name, arnOf('AWS::Lambda::Function', id)]),
+  ) as Record<FunctionName, string>),
+};
+const codeOf = (name: FunctionName) => ({ 'lambda:SourceFunctionArn': arns[name] });
+const get = 'secretsmanager:GetSecretValue';
+const remove = 'secretsmanager:DeleteSecret';
+const publish = 'events:PutEvents';
+const event = (type: string, source = 'advert-bridge') => ({
+  'events:source': [source],
+  'events:detail-type': [type],
+});
+const mixed = { 'events:source': ['theirs', 'advert-bridge'], 'events:detail-type': ['AdvertUnavailable'] };
+const force = (value: string) => ({ 'secretsmanager:ForceDeleteWithoutRecovery': value });
+/** `everything`: although another policy allows the role all. `none`: not even that. */
+const [allowed, none, everything] = ['Allowed', 'ImplicitlyDenied', 'ExplicitlyDenied'] as const;
 
-  it.each<Question>([
-    ...(['drain', 'fanOut', 'refreshToken'] as const).flatMap<Question>((name) => [
-      [name, get, 'tokens', allowed, codeOf(name)],
-      // Another function that was given the role, and somebody who assumes it.
-      [name, get, 'tokens', none, codeOf('connect')],
-      [name, get, 'tokens', none],
-    ]),
-    ['catchUp', get, 'tokens', allowed],
-    ['anybody', get, 'tokens', everything],
-    ['connect', get, 'tokens', everything],
-    ['refreshToken', get, 'application', allowed, codeOf('refreshToken')],
-    ['connect', get, 'application', allowed, codeOf('connect')],
-    ...(['anybody', 'drain', 'fanOut', 'catchUp'] as const).map<Question>((name) => [
-      name,
-      get,
-      'application',
-      everything,
-    ]),
-    ...['PutSecretValue', 'DeleteSecret', 'PutResourcePolicy'].map<Question>((action) => [
-      'catchUp',
-      `secretsmanager:${action}`,
-      'tokens',
-      none,
-    ]),
-    ...(['catchUp', 'drain', 'fanOut'] as const).flatMap<Question>((name) => [
-      [name, 'lambda:InvokeFunction', 'refreshToken', allowed],
-      [name, 'lambda:InvokeFunction', 'connect', none],
-      [name, 'lambda:InvokeFunction', 'drain', none],
-    ]),
-    ['drain', 'sqs:SendMessage', 'queue', allowed],
-    ['drain', 'sqs:SendMessage', 'queue', everything, { 'aws:SecureTransport': 'false' }],
-    // Only with its recovery window, and never public.
-    ['connect', remove, 'tokens', allowed, codeOf('connect')],
-    ['connect', remove, 'tokens', allowed, { ...codeOf('connect'), ...force('false') }],
-    ['connect', remove, 'tokens', none, { ...codeOf('connect'), ...force('true') }],
-    ['connect', 'secretsmanager:PutResourcePolicy', 'tokens', none, codeOf('connect')],
-    // Nobody publishes in the bridge's name but the bridge, and each function only what it is for.
-    ['fanOut', publish, 'bus', allowed, event('AdvertStatusChanged')],
-    ['fanOut', publish, 'bus', none, event('PartnerAuthorizationRequired')],
-    ['fanOut', publish, 'bus', none, event('AdvertStatusChanged', 'theirs')],
-    ['fanOut', publish, 'bus', none, mixed],
-    ['refreshToken', publish, 'bus', none, event('AdvertStatusChanged')],
-    ['connect', publish, 'bus', allowed, event('PartnerAuthorizationRestored')],
-    ['anybody', publish, 'bus', allowed, event('AdvertStatusChanged', 'theirs')],
-    ...(['anybody', 'drain', 'catchUp'] as const).map<Question>((name) => [
-      name,
-      publish,
-      'bus',
-      everything,
-      event('AdvertStatusChanged'),
-    ]),
-    ['anybody', publish, 'bus', everything, mixed],
-    ['fanOut', publish, 'customBus', allowed, event('AdvertStatusChanged')],
-    ['fanOut', publish, 'customBus', none, event('PartnerAuthorizationRequired')],
-    ['connect', publish, 'customBus', allowed, event('PartnerAuthorizationRestored')],
-    // On a bus of the bridge's own, not even something else; and nothing raw, which would look like an event of it.
-    ['anybody', publish, 'customBus', everything, event('AdvertStatusChanged', 'theirs')],
-    ['anybody', 'events:PutRawEvents', 'customBus', everything],
-    ['fanOut', 'events:PutRawEvents', 'customBus', none],
-  ])('for %s, %s on %s: %s (%j)', async (who, action, resource, expected, context = {}) => {
+type Question = [
+  who: keyof typeof roles,
+  action: string,
+  resource: keyof typeof arns,
+  expected: typeof allowed | typeof none | typeof everything,
+  context?: Context,
+];
+
+it.each<Question>([
+  ...(['drain', 'fanOut', 'refreshToken'] as const).flatMap<Question>((name) => [
+    [name, get, 'tokens', allowed, codeOf(name)],
+    // Another function that was given the role, and somebody who assumes it.
+    [name, get, 'tokens', none, codeOf('connect')],
+    [name, get, 'tokens', none],
+  ]),
+  ['catchUp', get, 'tokens', allowed],
+  ['anybody', get, 'tokens', everything],
+  ['connect', get, 'tokens', everything],
+  ['refreshToken', get, 'application', allowed, codeOf('refreshToken')],
+  ['connect', get, 'application', allowed, codeOf('connect')],
+  ...(['anybody', 'drain', 'fanOut', 'catchUp'] as const).map<Question>((name) => [
+    name,
+    get,
+    'application',
+    everything,
+  ]),
+  ...['PutSecretValue', 'DeleteSecret', 'PutResourcePolicy'].map<Question>((action) => [
+    'catchUp',
+    `secretsmanager:${action}`,
+    'tokens',
+    none,
+  ]),
+  ...(['catchUp', 'drain', 'fanOut'] as const).flatMap<Question>((name) => [
+    [name, 'lambda:InvokeFunction', 'refreshToken', allowed],
+    [name, 'lambda:InvokeFunction', 'connect', none],
+    [name, 'lambda:InvokeFunction', 'drain', none],
+  ]),
+  ['drain', 'sqs:SendMessage', 'queue', allowed],
+  ['drain', 'sqs:SendMessage', 'queue', everything, { 'aws:SecureTransport': 'false' }],
+  // Only with its recovery window, and never public.
+  ['connect', remove, 'tokens', allowed, codeOf('connect')],
+  ['connect', remove, 'tokens', allowed, { ...codeOf('connect'), ...force('false') }],
+  ['connect', remove, 'tokens', none, { ...codeOf('connect'), ...force('true') }],
+  ['connect', 'secretsmanager:PutResourcePolicy', 'tokens', none, codeOf('connect')],
+  // Nobody publishes in the bridge's name but the bridge, and each function only what it is for.
+  ['fanOut', publish, 'bus', allowed, event('AdvertStatusChanged')],
+  ['fanOut', publish, 'bus', none, event('PartnerAuthorizationRequired')],
+  ['fanOut', publish, 'bus', none, event('AdvertStatusChanged', 'theirs')],
+  ['fanOut', publish, 'bus', none, mixed],
+  ['refreshToken', publish, 'bus', none, event('AdvertStatusChanged')],
+  ['connect', publish, 'bus', allowed, event('PartnerAuthorizationRestored')],
+  ['anybody', publish, 'bus', allowed, event('AdvertStatusChanged', 'theirs')],
+  ...(['anybody', 'drain', 'catchUp'] as const).map<Question>((name) => [
+    name,
+    publish,
+    'bus',
+    everything,
+    event('AdvertStatusChanged'),
+  ]),
+  ['anybody', publish, 'bus', everything, mixed],
+  ['fanOut', publish, 'customBus', allowed, event('AdvertStatusChanged')],
+  ['fanOut', publish, 'customBus', none, event('PartnerAuthorizationRequired')],
+  ['connect', publish, 'customBus', allowed, event('PartnerAuthorizationRestored')],
+  // On a bus of the bridge's own, not even something else; and nothing raw, which would look like an event of it.
+  ['anybody', publish, 'customBus', everything, event('AdvertStatusChanged', 'theirs')],
+  ['anybody', 'events:PutRawEvents', 'customBus', everything],
+  ['fanOut', 'events:PutRawEvents', 'customBus', none],
+])(
+  'the policies decide: for %s, %s on %s: %s (%j)',
+  async (who, action, resource, expected, context = {}) => {
     const own = roles[who];
     const role = expected === everything ? { ...own, statements: anybody.statements } : own;
     expect(await decide(policies, { role, action, resourceArn: arns[resource], context })).toMatchObject({
       result: expected,
     });
-  });
+  },
+);
 
-  it('deny connect the tokens although it may open their policy to itself', async () => {
-    const own = roles.connect;
-    const opened = {
-      ...policies,
-      resourcePolicy: () => ({
-        Version: '2012-10-17',
-        Statement: [{ Effect: 'Allow' as const, Principal: { AWS: own.arn }, Action: get, Resource: '*' }],
-      }),
-    };
-    const call = { role: own, action: get, resourceArn: arns.tokens, context: codeOf('connect') };
-    expect(await decide(opened, call)).toMatchObject({ result: everything });
-  });
+it('connect cannot read tokens although it may open their policy to itself', async () => {
+  const own = roles.connect;
+  const opened = {
+    ...policies,
+    resourcePolicy: () => ({
+      Version: '2012-10-17',
+      Statement: [{ Effect: 'Allow' as const, Principal: { AWS: own.arn }, Action: get, Resource: '*' }],
+    }),
+  };
+  const call = { role: own, action: get, resourceArn: arns.tokens, context: codeOf('connect') };
+  expect(await decide(opened, call)).toMatchObject({ result: everything });
+});
 
-  it('deny an administrator who catches up only the reading of tokens', async () => {
-    const own = allCalls().filter(({ role }) => role.id === catchUpRole.id);
-    expect(own.length).toBeGreaterThan(10);
-    const { denied } = await compare(
-      policies,
-      own.map((call) => ({ ...call, role: anybody })),
+it('an administrator who catches up is denied only the reading of tokens', async () => {
+  const own = allCalls().filter(({ role }) => role.id === catchUpRole.id);
+  expect(own.length).toBeGreaterThan(10);
+  const { denied } = await compare(
+    policies,
+    own.map((call) => ({ ...call, role: anybody })),
+  );
+  expect(denied).toEqual([`Administrator may not ${get} on ${arns.tokens} {}: ExplicitlyDenied`]);
+});
+
+it('the scheduler may assume its roles for this AWS account only', async () => {
+  const source = (account: string) => ({
+    'aws:SourceAccount': account,
+    'aws:SourceArn': `arn:aws:scheduler:${region}:${account}:schedule-group/default`,
+  });
+  const ofSchedules = policies.roles.filter(({ id }) => /^(Drain|RefreshToken)Schedule/.test(id));
+  expect(ofSchedules).toHaveLength(2);
+  for (const role of ofSchedules) {
+    const may = [source(awsAccount), source('444455556666'), {}].map((context) =>
+      mayAssume(role, 'scheduler.amazonaws.com', context),
     );
-    expect(denied).toEqual([`Administrator may not ${get} on ${arns.tokens} {}: ExplicitlyDenied`]);
-  });
-
-  it('let the scheduler assume its roles for this AWS account only', async () => {
-    const source = (account: string) => ({
-      'aws:SourceAccount': account,
-      'aws:SourceArn': `arn:aws:scheduler:${region}:${account}:schedule-group/default`,
-    });
-    const ofSchedules = policies.roles.filter(({ id }) => /^(Drain|RefreshToken)Schedule/.test(id));
-    expect(ofSchedules).toHaveLength(2);
-    for (const role of ofSchedules) {
-      const may = [source(awsAccount), source('444455556666'), {}].map((context) =>
-        mayAssume(role, 'scheduler.amazonaws.com', context),
-      );
-      expect(await Promise.all(may)).toEqual([true, false, false]);
-    }
-  });
+    expect(await Promise.all(may)).toEqual([true, false, false]);
+  }
 });
