@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { circles, folderArrows, folderAt, readImportGraph } from '../tools/checks/import-graph.ts';
 
 interface Rule {
@@ -63,65 +63,61 @@ const ruleFor = (file: string) =>
     .sort((a, b) => b.length - a.length)[0];
 const isOwn = (target: string) => graph.has(target) || target.endsWith('.json');
 
-describe('imports', () => {
-  for (const [folder, { inside, packages }] of Object.entries(rules)) {
-    it(`of ${folder} come from below it`, () => {
-      const files = [...graph].filter(([file]) => ruleFor(file) === folder && !isHandler(file));
+for (const [folder, { inside, packages }] of Object.entries(rules)) {
+  it(`imports of ${folder} come from below it`, () => {
+    const files = [...graph].filter(([file]) => ruleFor(file) === folder && !isHandler(file));
 
-      const strays = files.flatMap(([file, targets]) =>
-        targets
-          .filter((target) =>
-            isOwn(target) ? ![folder, ...inside].some((part) => isIn(part, target)) : !packages.test(target),
-          )
-          .map((target) => `${file} imports ${target}`),
-      );
-
-      expect(files.length).toBeGreaterThan(0);
-      expect(strays).toEqual([]);
-    });
-  }
-
-  it('lead to files that are there', () => {
-    const missing = [...graph].flatMap(([file, targets]) =>
+    const strays = files.flatMap(([file, targets]) =>
       targets
-        .filter((target) => /\.ts$/.test(target) && !graph.has(target) && target.includes('/'))
+        .filter((target) =>
+          isOwn(target) ? ![folder, ...inside].some((part) => isIn(part, target)) : !packages.test(target),
+        )
         .map((target) => `${file} imports ${target}`),
     );
 
-    expect(missing).toEqual([]);
+    expect(files.length).toBeGreaterThan(0);
+    expect(strays).toEqual([]);
   });
+}
 
-  it('go in no circle of files', () => {
-    expect(circles(graph.keys(), (file) => graph.get(file)?.filter((each) => graph.has(each)) ?? [])).toEqual(
-      [],
-    );
-  });
+it('imports lead to existing files', () => {
+  const missing = [...graph].flatMap(([file, targets]) =>
+    targets
+      .filter((target) => /\.ts$/.test(target) && !graph.has(target) && target.includes('/'))
+      .map((target) => `${file} imports ${target}`),
+  );
 
-  it.each([1, 2, 3, 4])('go in no circle of folders, seen %i deep', (depth) => {
-    // Tests import tools, which they test, and the bench among the tools imports helpers of the tests.
-    const seen = [...graph].filter(([file]) => depth > 1 || !isIn('test', file));
-    const arrows = folderArrows(new Map(seen), folderAt(depth));
-
-    expect(circles(arrows.keys(), (folder) => arrows.get(folder)?.keys() ?? [])).toEqual([]);
-  });
-
-  it('never name a handler but in its tests and bundles', () => {
-    const importers = [...graph].filter(
-      ([file, targets]) => targets.some(isHandler) && !/^(test|tools)\//.test(file),
-    );
-
-    expect(importers).toEqual([]);
-  });
+  expect(missing).toEqual([]);
 });
 
-describe('a folder', () => {
-  it('holds at most 20 files directly', () => {
-    const counts = Map.groupBy(graph.keys(), (file) => path.dirname(file));
+it('imports form no circle of files', () => {
+  expect(circles(graph.keys(), (file) => graph.get(file)?.filter((each) => graph.has(each)) ?? [])).toEqual(
+    [],
+  );
+});
 
-    const crowded = [...counts].flatMap(([folder, { length }]) =>
-      length > 20 ? [`${folder}: ${length}`] : [],
-    );
+it.each([1, 2, 3, 4])('imports form no circle of folders, seen %i deep', (depth) => {
+  // Tests import tools, which they test, and the bench among the tools imports helpers of the tests.
+  const seen = [...graph].filter(([file]) => depth > 1 || !isIn('test', file));
+  const arrows = folderArrows(new Map(seen), folderAt(depth));
 
-    expect(crowded).toEqual([]);
-  });
+  expect(circles(arrows.keys(), (folder) => arrows.get(folder)?.keys() ?? [])).toEqual([]);
+});
+
+it('only tests and bundles import a handler', () => {
+  const importers = [...graph].filter(
+    ([file, targets]) => targets.some(isHandler) && !/^(test|tools)\//.test(file),
+  );
+
+  expect(importers).toEqual([]);
+});
+
+it('no folder holds more than 20 files directly', () => {
+  const counts = Map.groupBy(graph.keys(), (file) => path.dirname(file));
+
+  const crowded = [...counts].flatMap(([folder, { length }]) =>
+    length > 20 ? [`${folder}: ${length}`] : [],
+  );
+
+  expect(crowded).toEqual([]);
 });

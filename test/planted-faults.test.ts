@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { plantedFaults } from './simulation/planted/planted.ts';
 
 const root = path.join(import.meta.dirname, '..');
@@ -24,32 +24,30 @@ it.each(plantedFaults)('can be planted in the source as it is: $name', ({ source
   for (const [, source] of sources()) expect(stripTypeScriptTypes(source)).not.toBe('');
 });
 
-describe('a line that a planted fault changes', () => {
-  it.each(places.map(({ name, file, from }) => [name, file, from]))(
-    'says so in a comment above it: %s in %s',
-    (name, file, from) => {
-      const before = textOf(file).split(from)[0] ?? '';
-      const above = before.split('\n').slice(-reach).join('\n');
+it.each(places.map(({ name, file, from }) => [name, file, from]))(
+  'a comment above the line names the planted fault: %s in %s',
+  (name, file, from) => {
+    const before = textOf(file).split(from)[0] ?? '';
+    const above = before.split('\n').slice(-reach).join('\n');
 
-      expect(namedIn(`${above}\n`)).toContain(name);
-    },
-  );
+    expect(namedIn(`${above}\n`)).toContain(name);
+  },
+);
 
-  it('is there for every comment', () => {
-    const files = execFileSync('git', ['grep', '-lE', '// Planted faults?:', '--', '*.ts'], {
-      cwd: root,
-      encoding: 'utf8',
-    });
-    const stray = files
-      .trim()
-      .split('\n')
-      .filter((file) => !file.startsWith('test/simulation/planted/'))
-      .flatMap((file) =>
-        namedIn(textOf(file).replaceAll('// Rule:', '//'))
-          .filter((name) => !places.some((place) => place.file === file && place.name === name))
-          .map((name) => `${file}: ${name}`),
-      );
-
-    expect(stray).toEqual([]);
+it('a planted fault exists for every comment that names one', () => {
+  const files = execFileSync('git', ['grep', '-lE', '// Planted faults?:', '--', '*.ts'], {
+    cwd: root,
+    encoding: 'utf8',
   });
+  const stray = files
+    .trim()
+    .split('\n')
+    .filter((file) => !file.startsWith('test/simulation/planted/'))
+    .flatMap((file) =>
+      namedIn(textOf(file).replaceAll('// Rule:', '//'))
+        .filter((name) => !places.some((place) => place.file === file && place.name === name))
+        .map((name) => `${file}: ${name}`),
+    );
+
+  expect(stray).toEqual([]);
 });

@@ -77,7 +77,7 @@ describe.skipIf(!python)('the call of our client is that of botocore', () => {
     differences = JSON.parse(String(compared));
   });
 
-  it.each([...Object.keys(published), subscribersListed])('for %s', (name) => {
+  it.each([...Object.keys(published), subscribersListed])('signs and sends %s as botocore does', (name) => {
     expect(differences[name]).toEqual([]);
   });
 });

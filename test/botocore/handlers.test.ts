@@ -105,7 +105,7 @@ describe.skipIf(!python)('the functions on both buses', () => {
     return aws.ask('drain');
   }
 
-  it('get each event once, with the same content, and the custom bus in order', async () => {
+  it('both buses get each event once and alike, the custom bus in order', async () => {
     const { control: partner } = aws.sandbox;
     const ids = partner.createAdverts(12, { status: 'new' });
     for (const status of ['active', 'limited']) {
@@ -128,7 +128,7 @@ describe.skipIf(!python)('the functions on both buses', () => {
     );
   });
 
-  it.each(kinds)('lose and change nothing when the %s bus fails in every way', async (bus) => {
+  it.each(kinds)('no event is lost or changed when the %s bus fails in every way', async (bus) => {
     const { control: partner } = aws.sandbox;
     await control({
       faults: [
@@ -155,28 +155,31 @@ describe.skipIf(!python)('the functions on both buses', () => {
   it.each([
     ['classic', 'custom'],
     ['custom', 'classic'],
-  ] as const)('repeat an event while the %s bus refuses it: %s may get it again', async (bus, other) => {
-    const { control: partner } = aws.sandbox;
-    await control({ faults: [{ bus, kind: 'denied', times: 2 }] });
-    const [id = ''] = partner.createAdverts(1, { status: 'new' });
-    await drain();
-    await aws.fanOut();
-    const before = await control();
-    expect([idsOn(before, bus), idsOn(before, other)]).toEqual([[], [expect.stringContaining(`/${id}/1`)]]);
+  ] as const)(
+    'only refused events come again while the %s bus refuses: %s may repeat',
+    async (bus, other) => {
+      const { control: partner } = aws.sandbox;
+      await control({ faults: [{ bus, kind: 'denied', times: 2 }] });
+      const [id = ''] = partner.createAdverts(1, { status: 'new' });
+      await drain();
+      await aws.fanOut();
+      const before = await control();
+      expect([idsOn(before, bus), idsOn(before, other)]).toEqual([[], [expect.stringContaining(`/${id}/1`)]]);
 
-    // The advert changes again before the first of its events is on both.
-    partner.setStatus(id, 'sold');
-    await drain();
-    const seen = await fanOutUntil(2);
-    const sequences = (on: Bus) => idsOn(seen, on, id).map((eventId) => Number(eventId.split('/').at(-1)));
-    expect([...new Set(sequences(bus))]).toEqual([1, 2]);
-    expect(sequences('custom')).toEqual([1, 2]);
-    expect(sequences('classic').at(-1)).toBe(2);
-    if (other === 'custom') expect(seen.deduplicated.length).toBeGreaterThan(0);
-    else expect(sequences('classic').length).toBeGreaterThan(2);
-  });
+      // The advert changes again before the first of its events is on both.
+      partner.setStatus(id, 'sold');
+      await drain();
+      const seen = await fanOutUntil(2);
+      const sequences = (on: Bus) => idsOn(seen, on, id).map((eventId) => Number(eventId.split('/').at(-1)));
+      expect([...new Set(sequences(bus))]).toEqual([1, 2]);
+      expect(sequences('custom')).toEqual([1, 2]);
+      expect(sequences('classic').at(-1)).toBe(2);
+      if (other === 'custom') expect(seen.deduplicated.length).toBeGreaterThan(0);
+      else expect(sequences('classic').length).toBeGreaterThan(2);
+    },
+  );
 
-  it('publish the end and the return of an authorization in order, through faults', async () => {
+  it('ends and returns of an authorization arrive in order despite faults', async () => {
     const { control: partner } = aws.sandbox;
     for (const bus of kinds) await control({ faults: [{ bus, kind: 'accept-reset', times: 1 }] });
     clock.pass(61 * 60_000);

@@ -8,7 +8,7 @@ import { freePort } from '../helpers/free-port.ts';
 
 const program = join(import.meta.dirname, '../../operators/cli/main.ts');
 
-it('100 events come when the commands for an embedded bridge are pasted whole', async () => {
+it('100 events arrive when the commands for an embedded bridge are pasted', async () => {
   const page = await readFile('docs/operate/deploy.md', 'utf8');
   const [, block = ''] = /```sh\n(advert-bridge sandbox .+?)```/s.exec(page) ?? [];
   const folder = await mkdtemp(join(tmpdir(), 'pasted-'));

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 const fetched = [
   // A name, perhaps with a version, where npm and its like take it from the registry; a path or a tarball is none.
@@ -12,32 +12,30 @@ const fetched = [
 const faultsOf = (text: string) => text.split('\n').filter((line) => fetched.some((told) => told.test(line)));
 
 // Neither name is ours on the npm registry: whoever followed such a sentence would run somebody else's code.
-describe('nobody is told to install our packages from a registry', () => {
-  it('in any page, message, manifest or kit', () => {
-    const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
-      encoding: 'utf8',
-    });
-    const texts = files
-      .split('\n')
-      .filter((file) => /\.(md|ts|cjs|json|py|toml)$/.test(file) && existsSync(file))
-      .filter((file) => file !== 'test/docs/install.test.ts' && file !== 'package-lock.json');
-
-    expect(texts.length).toBeGreaterThan(500);
-    expect(
-      texts.flatMap((file) => faultsOf(readFileSync(file, 'utf8')).map((line) => `${file}: ${line}`)),
-    ).toEqual([]);
+it('no page, message or kit installs our packages from a registry', () => {
+  const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+    encoding: 'utf8',
   });
+  const texts = files
+    .split('\n')
+    .filter((file) => /\.(md|ts|cjs|json|py|toml)$/.test(file) && existsSync(file))
+    .filter((file) => file !== 'test/docs/install.test.ts' && file !== 'package-lock.json');
 
-  it.each([
-    ['npm install advert-bridge', true],
-    ['npm install --save-dev advert-bridge-kit @aws-sdk/client-dynamodb', true],
-    ['npx -p node@24 -p advert-bridge advert-bridge …', true],
-    ['pip install advert-bridge', true],
-    ['    "advert-bridge-kit": "^0.1.0"', true],
-    ['npm install ./advert-bridge-[0-9]*.tgz', false],
-    ['npx advert-bridge demo', false],
-    ['    "advert-bridge-kit": "file:advert-bridge-kit.tgz"', false],
-  ])('%s is found: %s', (line, isFault) => {
-    expect(faultsOf(line)).toEqual(isFault ? [line] : []);
-  });
+  expect(texts.length).toBeGreaterThan(500);
+  expect(
+    texts.flatMap((file) => faultsOf(readFileSync(file, 'utf8')).map((line) => `${file}: ${line}`)),
+  ).toEqual([]);
+});
+
+it.each([
+  ['npm install advert-bridge', true],
+  ['npm install --save-dev advert-bridge-kit @aws-sdk/client-dynamodb', true],
+  ['npx -p node@24 -p advert-bridge advert-bridge …', true],
+  ['pip install advert-bridge', true],
+  ['    "advert-bridge-kit": "^0.1.0"', true],
+  ['npm install ./advert-bridge-[0-9]*.tgz', false],
+  ['npx advert-bridge demo', false],
+  ['    "advert-bridge-kit": "file:advert-bridge-kit.tgz"', false],
+])('whether a line installs from a registry is seen: %s, %s', (line, isFault) => {
+  expect(faultsOf(line)).toEqual(isFault ? [line] : []);
 });

@@ -1,7 +1,7 @@
 /** What pages, comments and messages point at is there: links with their anchors, paths, names of files and functions, sections, commands. */
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 const built = ['node_modules', 'dist', 'cdk.out', 'coverage'];
 const tracked = [
@@ -122,38 +122,36 @@ function deadWords(text: string): (string | undefined)[] {
   );
 }
 
-describe('what is pointed at is there', () => {
-  it('in every page, comment and message', () => {
-    const faults = texts.flatMap((file) => {
-      const text = readFileSync(file, 'utf8');
-      return [
-        ...(isPage(file) ? [...deadLinks(file, text), ...deadWords(text)] : []),
-        ...deadPaths(text),
-        ...deadNames(file, text),
-        ...deadSections(file, text),
-        ...deadScripts(text),
-        ...deadCommands(text),
-      ].flatMap((fault) => (fault === undefined ? [] : [`${file}: ${fault}`]));
-    });
-
-    expect([...new Set(faults)]).toEqual([]);
+it('what every page, comment and message points at exists', () => {
+  const faults = texts.flatMap((file) => {
+    const text = readFileSync(file, 'utf8');
+    return [
+      ...(isPage(file) ? [...deadLinks(file, text), ...deadWords(text)] : []),
+      ...deadPaths(text),
+      ...deadNames(file, text),
+      ...deadSections(file, text),
+      ...deadScripts(text),
+      ...deadCommands(text),
+    ].flatMap((fault) => (fault === undefined ? [] : [`${file}: ${fault}`]));
   });
 
-  // Those of the tests and of packages beside this one, which the package leaves out, are found in their folders; what API Extractor writes is no page.
-  it('and every page can be found from the README', () => {
-    const found = new Set<string>();
-    const follow = (page: string) => {
-      if (found.has(page) || !isPage(page) || !existsSync(page)) return;
-      found.add(page);
-      for (const [, target = ''] of readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#\s]+)/g)) {
-        follow(path.join(path.dirname(page), target));
-      }
-    };
-    follow('README.md');
+  expect([...new Set(faults)]).toEqual([]);
+});
 
-    const own = pages.filter((page) => !/^(docs\/examples|kits|tools|test)\//.test(page));
-    expect(own.filter((page) => !found.has(page))).toEqual([]);
-  });
+// Those of the tests and of packages beside this one, which the package leaves out, are found in their folders; what API Extractor writes is no page.
+it('every page can be found from the README', () => {
+  const found = new Set<string>();
+  const follow = (page: string) => {
+    if (found.has(page) || !isPage(page) || !existsSync(page)) return;
+    found.add(page);
+    for (const [, target = ''] of readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#\s]+)/g)) {
+      follow(path.join(path.dirname(page), target));
+    }
+  };
+  follow('README.md');
+
+  const own = pages.filter((page) => !/^(docs\/examples|kits|tools|test)\//.test(page));
+  expect(own.filter((page) => !found.has(page))).toEqual([]);
 });
 
 it.each([

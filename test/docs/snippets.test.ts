@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { parseBody } from '../../kits/typescript/index.ts';
 import { anAdvertStatusChanged, anAdvertUnavailable } from '../../kits/typescript/testing/index.ts';
 import { faultSchema } from '../../sandbox/state/faults.ts';
@@ -20,40 +20,38 @@ const shownIn = (page: string) =>
     text,
   }));
 
-describe('snippets', () => {
-  it.each(pages)('%s shows only TypeScript that is compiled, as it is compiled', (page) => {
-    for (const { file, text } of shownIn(page)) {
-      expect(file, `no <!-- snippet: FILE --> before:\n${text}`).toMatch(
-        /^(test\/docs|docs\/examples\/[\w-]+(\/test)?)\/[\w.-]+\.ts$/,
-      );
-      expect(text).toBe(read(file as string));
-    }
-  });
-
-  it('are all shown somewhere', () => {
-    const shown = pages.flatMap(shownIn).map(({ file }) => file);
-    const own = ['checklists', 'embedded', 'install', 'paths', 'service', 'snippets'].map(
-      (name) => `test/docs/${name}.test.ts`,
+it.each(pages)('the snippets of %s are compiled TypeScript, as compiled', (page) => {
+  for (const { file, text } of shownIn(page)) {
+    expect(file, `no <!-- snippet: FILE --> before:\n${text}`).toMatch(
+      /^(test\/docs|docs\/examples\/[\w-]+(\/test)?)\/[\w.-]+\.ts$/,
     );
+    expect(text).toBe(read(file as string));
+  }
+});
 
-    expect(globSync('test/docs/*.ts').filter((file) => ![...own, ...shown].includes(file))).toEqual([]);
+it('every compiled snippet appears in a page', () => {
+  const shown = pages.flatMap(shownIn).map(({ file }) => file);
+  const own = ['checklists', 'embedded', 'install', 'paths', 'service', 'snippets'].map(
+    (name) => `test/docs/${name}.test.ts`,
+  );
+
+  expect(globSync('test/docs/*.ts').filter((file) => ![...own, ...shown].includes(file))).toEqual([]);
+});
+
+it('the README snippets make rule, queue and event source of a function', () => {
+  const stack = new SearchStack(new App(), 'Search');
+  const code = { runtime: Runtime.NODEJS_24_X, handler: 'handle.handler', code: Code.fromInline(' ') };
+  new LambdaFunction(stack, 'Handler', code).addEventSource(stack.events);
+  const template = Template.fromStack(stack);
+
+  const detailTypes = ['AdvertStatusChanged', 'AdvertUnavailable'];
+  template.hasResourceProperties('AWS::Events::Rule', {
+    EventBusName: 'adverts',
+    EventPattern: { source: ['advert-bridge'], 'detail-type': detailTypes },
   });
-
-  it('of the README make rule, queue and event source of a function', () => {
-    const stack = new SearchStack(new App(), 'Search');
-    const code = { runtime: Runtime.NODEJS_24_X, handler: 'handle.handler', code: Code.fromInline(' ') };
-    new LambdaFunction(stack, 'Handler', code).addEventSource(stack.events);
-    const template = Template.fromStack(stack);
-
-    const detailTypes = ['AdvertStatusChanged', 'AdvertUnavailable'];
-    template.hasResourceProperties('AWS::Events::Rule', {
-      EventBusName: 'adverts',
-      EventPattern: { source: ['advert-bridge'], 'detail-type': detailTypes },
-    });
-    template.resourceCountIs('AWS::SQS::QueuePolicy', 2);
-    template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
-      FunctionResponseTypes: ['ReportBatchItemFailures'],
-    });
+  template.resourceCountIs('AWS::SQS::QueuePolicy', 2);
+  template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+    FunctionResponseTypes: ['ReportBatchItemFailures'],
   });
 });
 
@@ -70,31 +68,31 @@ it.each([
   expect(matches(JSON.parse(pattern), event)).toBe(isWanted);
 });
 
-describe('docs/subscribe/events.md', () => {
-  const events = read('docs/subscribe/events.md');
+const events = read('docs/subscribe/events.md');
 
-  it('has a section on each event', () => {
-    const headings = [...events.matchAll(/^## (\S+)$/gm)].map(([, heading]) => heading);
-    expect(headings).toEqual(expect.arrayContaining(Object.keys(envelopes)));
-  });
+it('docs/subscribe/events.md describes each event', () => {
+  const headings = [...events.matchAll(/^## (\S+)$/gm)].map(([, heading]) => heading);
+  expect(headings).toEqual(expect.arrayContaining(Object.keys(envelopes)));
+});
 
-  it.each(['README.md', 'docs/subscribe/events.md'])('and %s have a valid example', (page) => {
+it.each(['README.md', 'docs/subscribe/events.md'])(
+  'docs/subscribe/events.md and %s have a valid example',
+  (page) => {
     const [, example = ''] = /<!-- event -->\n```json\n([\s\S]*?)```/.exec(read(page)) ?? [];
 
     expect(parseBody(example)['detail-type']).toBe('AdvertStatusChanged');
-  });
+  },
+);
 
-  it.each(['AdvertStatusChanged', 'PartnerAuthorizationRequired'])(
-    'says of each field of %s what it is',
-    (type) => {
-      const fields = leavesOf(dereferenced(JSON.parse(read(`docs/schemas/${type}.schema.json`))));
+it.each(['AdvertStatusChanged', 'PartnerAuthorizationRequired'])(
+  'docs/subscribe/events.md explains each field of %s',
+  (type) => {
+    const fields = leavesOf(dereferenced(JSON.parse(read(`docs/schemas/${type}.schema.json`))));
 
-      expect(fields.length).toBeGreaterThan(8);
-      for (const [field, description] of fields)
-        expect(events).toContain(`| \`${field}\` | ${description} |`);
-    },
-  );
-});
+    expect(fields.length).toBeGreaterThan(8);
+    for (const [field, description] of fields) expect(events).toContain(`| \`${field}\` | ${description} |`);
+  },
+);
 
 interface Schema {
   readonly description?: string;

@@ -38,7 +38,7 @@ export function applicationSecretSuite(
       ['it is cut off', '{"clientId":"id-1","clientSecret":"hidden-one'],
       ['a field is missing', '{"clientId":"hidden-one"}'],
       ['a field is blank', '{"clientId":"id-1","clientSecret":" "}'],
-    ])('names the secret when %s, without showing it', async (_, stored) => {
+    ])('an error names the secret when %s, without showing it', async (_, stored) => {
       text = stored;
       const { applicationSecret } = await subject();
       const fault = await applicationSecret.read().catch((error: unknown) => error);

@@ -48,13 +48,13 @@ export function asideSuite(name: string, make: () => Promise<AsideSubject>): voi
       return world;
     }
 
-    it('are none at first', async () => {
+    it('no message is aside at first', async () => {
       const { aside } = await subject();
       expect([await aside.accounts(), await aside.list('main')]).toEqual([[], []]);
       expect(await aside.figures()).toEqual({ waiting: 0 });
     });
 
-    it('are listed by partner account, oldest first, and are not delivered', async () => {
+    it('messages aside are listed by account, oldest first, not delivered', async () => {
       const made = await holding(2, 'mainly', await holding(3));
 
       expect(await made.aside.accounts()).toEqual(['main', 'mainly']);
@@ -64,7 +64,7 @@ export function asideSuite(name: string, make: () => Promise<AsideSubject>): voi
       expect(await received(made)).toEqual([]);
     });
 
-    it('are delivered once, as new messages, when they are sent again, even twice', async () => {
+    it('messages aside are delivered once, as new, even when sent again twice', async () => {
       const made = await holding(12);
       const held = await made.aside.list('main');
 
@@ -80,7 +80,7 @@ export function asideSuite(name: string, make: () => Promise<AsideSubject>): voi
       expect(await made.aside.accounts()).toEqual([]);
     });
 
-    it('count as in flight all the time, and may be put aside again', async () => {
+    it('messages aside count as in flight and may be put aside again', async () => {
       const made = await holding(2);
       const counted = async () => made.bookKeeper?.read('main', changedAdvert().generation);
       const inFlight = made.bookKeeper && { listed: 2, inFlight: 2 };
@@ -95,7 +95,7 @@ export function asideSuite(name: string, make: () => Promise<AsideSubject>): voi
       expect(idsOf(await made.aside.list('main'))).toEqual(['100', '101']);
     });
 
-    it('are found by their advert, with those in the queue, also while a worker has them', async () => {
+    it('messages aside and queued are found by advert, also while in work', async () => {
       const made = await subject();
       const { queue, aside } = made;
       if (!queue.ofAdvert) return;
@@ -122,7 +122,7 @@ export function asideSuite(name: string, make: () => Promise<AsideSubject>): voi
       ]);
     });
 
-    it('are found with the moment until which they are delayed', async () => {
+    it('messages aside are found with the time until which they are delayed', async () => {
       const made = await subject();
       if (!made.queue.ofAdvert) return;
       await made.queue.send([changedAdvert()]);

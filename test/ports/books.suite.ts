@@ -60,14 +60,14 @@ export function booksSuite(name: string, make: () => Promise<BooksSubject>): voi
       return { ...made, message, verdict };
     }
 
-    it('count what was accepted', async () => {
+    it('books count what was accepted', async () => {
       const { queue, expectBooks } = await world();
       await expectBooks({});
       await queue.send([changedAdvert(), changedAdvert()]);
       await expectBooks({ listed: 2, inFlight: 2 });
     });
 
-    it('show when the change that waits longest was listed', async () => {
+    it('books show when the change that waits longest was listed', async () => {
       const { queue, bookKeeper, settleNext } = await world();
       const times = ['2026-11-20T12:00:00.000Z', '2026-11-20T12:05:00.000Z'];
       await queue.send(times.map((listedAt, index) => changedAdvert({ advertId: String(index), listedAt })));
@@ -78,7 +78,7 @@ export function booksSuite(name: string, make: () => Promise<BooksSubject>): voi
       expect(await bookKeeper.queue()).toMatchObject({ waiting: 1, oldestListedAt: times[1] });
     });
 
-    it('leave out what was redriven when they show which change waits longest', async () => {
+    it('books leave redriven messages out of the longest wait', async () => {
       const made = await deadLettered();
       await made.redrive();
       expect(await made.bookKeeper.queue()).toEqual({ waiting: 1, deadLetters: 0 });
@@ -88,7 +88,7 @@ export function booksSuite(name: string, make: () => Promise<BooksSubject>): voi
       expect(await made.bookKeeper.queue()).toEqual({ waiting: 1, deadLetters: 0 });
     });
 
-    it('count each outcome once, whoever comes late, and none of a forgotten generation', async () => {
+    it('each outcome counts once, and none of a forgotten generation', async () => {
       const { queue, expectBooks } = await world();
       await queue.send(['1', '2', '3', '4', '5'].map((advertId) => changedAdvert({ advertId })));
       const deliveries = await queue.receive(many);
@@ -102,7 +102,7 @@ export function booksSuite(name: string, make: () => Promise<BooksSubject>): voi
       await expectBooks({ listed: 4, events: 1, unchanged: 1, coalesced: 1, unavailable: 1 });
     });
 
-    it('keep generations and partner accounts apart', async () => {
+    it('books keep generations and partner accounts apart', async () => {
       const { queue, bookKeeper } = await world();
       const next = generation + 1;
       await queue.send([changedAdvert({ generation: next }), changedAdvert({ partnerAccount: 'other' })]);
@@ -111,7 +111,7 @@ export function booksSuite(name: string, make: () => Promise<BooksSubject>): voi
       expect(await queue.depth(partnerAccount)).toBe(1);
     });
 
-    it('count the dead letter of a page with malformed IDs once, also when it is stored again', async () => {
+    it('a malformed page’s dead letter counts once, even when stored again', async () => {
       const { deadLetters, expectBooks } = await world();
       const malformed = deadLetter({ advertId: 'a', count: 900, fault: 'malformed-id' });
       await deadLetters.sendMalformed(malformed);
@@ -120,7 +120,7 @@ export function booksSuite(name: string, make: () => Promise<BooksSubject>): voi
       await expectBooks({}, 1);
     });
 
-    it('take a redriven message back by way of aside, behind what waits, under its own key', async () => {
+    it('a redriven message is taken back aside, behind others, under its key', async () => {
       const made = await deadLettered();
       const { queue, message, deadLetters, expectBooks } = made;
       const [stored] = await deadLetters.list();
@@ -147,7 +147,7 @@ export function booksSuite(name: string, make: () => Promise<BooksSubject>): voi
       expect(await deadLetters.list()).toEqual([]);
     });
 
-    it('count a message that is dead-lettered again after its redrive once', async () => {
+    it('a message counts once when it is dead-lettered again after a redrive', async () => {
       const made = await deadLettered();
       await made.redrive();
       await made.putBack();
@@ -157,7 +157,7 @@ export function booksSuite(name: string, make: () => Promise<BooksSubject>): voi
       await made.expectBooks({ listed: 1, inFlight: 1 });
     });
 
-    it('go on counting a dead letter that was dropped', async () => {
+    it('a dropped dead letter still counts', async () => {
       const made = await deadLettered();
       await made.deadLetters.drop(await made.deadLetters.list());
       await made.expectBooks({ listed: 1, deadLettered: 1 });

@@ -36,7 +36,7 @@ export function changedAdvertsQueueSuite(
   }
 
   describe(`${name}: queue of changed adverts`, () => {
-    it('has nothing at first', async () => {
+    it('the queue has nothing at first', async () => {
       const { queue, receive, settle } = await sent();
       expect(await receive()).toEqual([]);
       await expect.poll(() => queue.depth('main')).toBe(0);
@@ -57,20 +57,20 @@ export function changedAdvertsQueueSuite(
       expect(await queue.depth('main')).toBe(1000);
     });
 
-    it('delivers the messages of one advert together, oldest first, with rising positions', async () => {
+    it('messages of one advert come together, oldest first, positions rising', async () => {
       const { receive, messages } = await sent('1', '1', '1');
       const deliveries = await receive();
       expect(messagesOf(deliveries)).toEqual(messages);
       expectRising(deliveries);
     });
 
-    it('delivers no more of an advert than asked for', async () => {
+    it('no more messages of an advert come than asked for', async () => {
       const { receive, messages } = await sent('1', '1', '1');
       expect(messagesOf(await receive({ maxPerGroup: 2 }))).toEqual(messages.slice(0, 2));
       expect(await receive()).toEqual([]);
     });
 
-    it('delivers nothing of an advert that has a message in flight', async () => {
+    it('nothing of an advert comes while a message of it is in flight', async () => {
       const { queue, receive, settle } = await sent('1');
       const [second, other] = [changedAdvert({ advertId: '1' }), changedAdvert({ advertId: '9' })];
       const held = await receive();
@@ -84,7 +84,7 @@ export function changedAdvertsQueueSuite(
       expectRising([...held, ...next]);
     });
 
-    it('keeps the same advert of two partner accounts apart', async () => {
+    it('the same advert of two partner accounts is kept apart', async () => {
       const { queue, receive } = await sent('1');
       await receive();
       const other = changedAdvert({ advertId: '1', partnerAccount: 'other' });
@@ -92,7 +92,7 @@ export function changedAdvertsQueueSuite(
       expect(messagesOf(await receive())).toEqual([other]);
     });
 
-    it('takes at most so many adverts, the one waiting longest first', async () => {
+    it('at most so many adverts are taken, the longest waiting first', async () => {
       const { receive, messages } = await sent('1', '2', '3', '1');
       expect(new Set(messagesOf(await receive({ maxGroups: 2 })))).toEqual(
         new Set([messages[0], messages[1], messages[3]]),
@@ -100,7 +100,7 @@ export function changedAdvertsQueueSuite(
       expect(messagesOf(await receive())).toEqual([messages[2]]);
     });
 
-    it.runIf(deduplicates)('accepts a key that it has just accepted, and delivers it once', async () => {
+    it.runIf(deduplicates)('a key that was just accepted is accepted again and delivered once', async () => {
       const { queue, receive, settle, messages } = await sent('1');
       expect(await queue.send(messages)).toEqual(new Set());
       await settle(done, ...(await receive()));
@@ -109,7 +109,7 @@ export function changedAdvertsQueueSuite(
       await expect.poll(() => queue.depth('main')).toBe(0);
     });
 
-    it('counts what waits for one partner account, messages in flight included', async () => {
+    it('the count of an account includes messages in flight', async () => {
       const { queue, receive, settle } = await sent('1', '1');
       await queue.send([changedAdvert({ partnerAccount: 'other' })]);
       const deliveries = await receive({ maxGroups: 1 });
@@ -120,7 +120,7 @@ export function changedAdvertsQueueSuite(
       expect(await queue.depth('nobody')).toBe(0);
     });
 
-    it('delivers a message again at once after a retry without a delay, at a greater position', async () => {
+    it('a retry without delay is delivered at once, at a greater position', async () => {
       const { queue, receive, settle, messages } = await sent('1');
       const [before] = await receive();
       const second = changedAdvert({ advertId: '1' });
@@ -133,7 +133,7 @@ export function changedAdvertsQueueSuite(
       expect(after[0]?.sentAt).toBe(before?.sentAt);
     });
 
-    it('carries out nothing for a delivery that has been followed by another', async () => {
+    it('a superseded delivery cannot settle anything', async () => {
       const { queue, receive, settle, messages } = await sent('1');
       const [late] = await receive();
       await settle(retry(0), late);
@@ -147,7 +147,7 @@ export function changedAdvertsQueueSuite(
       expect(await queue.depth('main')).toBe(0);
     });
 
-    it('delivers nothing of a settled batch again but what is retried', async () => {
+    it('only retries of a settled batch are delivered again', async () => {
       const { queue, receive } = await sent('1', '2', '3', '4');
       const [a, b, c, d] = await receive();
       await queue.settle([
@@ -162,7 +162,7 @@ export function changedAdvertsQueueSuite(
   });
 
   describe.runIf(controlsTime)(`${name}: queue of changed adverts, as time passes`, () => {
-    it('delivers again what was not settled in its visibility timeout', async () => {
+    it('a message comes again when it was not settled in its timeout', async () => {
       const { receive, advance, messages } = await sent('1', '1');
       await receive();
       advance(many.visibilityMs - 1);
@@ -173,14 +173,14 @@ export function changedAdvertsQueueSuite(
       expect(messagesOf(after)).toEqual(messages);
     });
 
-    it('delivers when it accepted a message', async () => {
+    it('a delivery has the time at which its message was accepted', async () => {
       const { receive, advance, now } = await sent('1');
       const sentAt = now();
       advance(60_000);
       expect((await receive())[0]?.sentAt).toBe(sentAt);
     });
 
-    it.runIf(deduplicates)('remembers a key for five minutes from its own sending', async () => {
+    it.runIf(deduplicates)('a key is remembered for five minutes from its own sending', async () => {
       const { queue, receive, settle, advance, messages } = await sent('1');
       advance(60_000);
       const late = changedAdvert({ advertId: '2' });
@@ -191,7 +191,7 @@ export function changedAdvertsQueueSuite(
       expect(messagesOf(await receive())).toEqual(messages);
     });
 
-    it('settles nothing for a delivery that it has never made', async () => {
+    it('a delivery that was never made settles nothing', async () => {
       const { queue, receive, settle } = await sent('1');
       const [delivery] = await receive();
       for (const id of ['', '7:1', `${delivery?.id}1`]) await settle(done, { ...(delivery as Delivery), id });

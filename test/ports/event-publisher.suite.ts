@@ -29,7 +29,7 @@ export function eventPublisherSuite(
       expect(accepted()).toEqual([1, 2, 3].map((sequence) => idOf('7', sequence)));
     });
 
-    it('loses none of many events that are published at once', async () => {
+    it('no event is lost when many are published at once', async () => {
       const { publisher, accepted } = await subject();
       const adverts = Array.from({ length: 120 }, (_, index) => String(index));
       await Promise.all(adverts.map((advert) => publisher.publish(anEnvelope(advert, 1))));

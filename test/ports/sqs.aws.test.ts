@@ -12,11 +12,11 @@ import { sqsCapabilities, sqsQueue } from './sqs-queue.ts';
  * mapping does; fauxqs only the first.
  */
 const needsGroupsTogether = new Set([
-  'delivers the messages of one advert together, oldest first, with rising positions',
-  'delivers no more of an advert than asked for',
-  'takes at most so many adverts, the one waiting longest first',
-  'counts what waits for one partner account, messages in flight included',
-  'delivers a message again at once after a retry without a delay, at a greater position',
+  'messages of one advert come together, oldest first, positions rising',
+  'no more messages of an advert come than asked for',
+  'at most so many adverts are taken, the longest waiting first',
+  'the count of an account includes messages in flight',
+  'a retry without delay is delivered at once, at a greater position',
 ]);
 
 let sqs: Awaited<ReturnType<typeof startSqs>>;

@@ -67,7 +67,7 @@ export function storeSuite(name: string, make: () => Promise<StoreSubject>): voi
       expect(outcomes).toEqual([{ conflict: row }, { conflict: row }]);
     });
 
-    it('returns a conflict without a row when the expected one is gone; another etag when it is back', async () => {
+    it('a conflict has no row when it is gone, a new etag when it is back', async () => {
       const { store } = await subject();
       const first = await added(store, account('main'), { a: 1 });
       await store.remove(account('main'));

@@ -18,13 +18,13 @@ export function tokenVaultSuite(name: string, make: () => Promise<TokenVaultSubj
   describe(`${name}: token vault`, () => {
     const subject = subjects(make);
 
-    it('has nothing for a partner account that was never connected', async () => {
+    it('a partner account that was never connected has no tokens', async () => {
       const { vault } = await subject();
       expect(await vault.read('main')).toBeUndefined();
       await vault.remove('main');
     });
 
-    it('makes each written pair the current one, under a version of its own', async () => {
+    it('each written pair becomes the current one, with its own version', async () => {
       const { vault } = await subject();
       const versions: string[] = [];
       for (const pair of [tokenPair(), second, second]) {
@@ -36,7 +36,7 @@ export function tokenVaultSuite(name: string, make: () => Promise<TokenVaultSubj
       expect(new Set(versions).size).toBe(3);
     });
 
-    it('still shows the version before the latest, and none that was never written', async () => {
+    it('the version before the latest is shown, and none never written', async () => {
       const { vault } = await subject();
       const version = await vault.write('main', tokenPair());
       const next = await vault.write('main', { ...second, follows: version });
@@ -46,7 +46,7 @@ export function tokenVaultSuite(name: string, make: () => Promise<TokenVaultSubj
       expect(await vault.read('other', version)).toBeUndefined();
     });
 
-    it('has nothing after a removal, and never a version of before', async () => {
+    it('a removed account has no tokens, and never a version of before', async () => {
       const { vault } = await subject();
       const version = await vault.write('main', tokenPair());
       await vault.write('other', second);
@@ -66,7 +66,7 @@ export function tokenVaultSuite(name: string, make: () => Promise<TokenVaultSubj
       ],
       ['of another shape', '["hidden-one"]'],
       ['empty', ''],
-    ])('names a secret that is %s, without showing it', async (_, text) => {
+    ])('an error names a secret that is %s, without showing it', async (_, text) => {
       const { vault, edit } = await subject();
       await vault.write('main', tokenPair());
       await edit('main', text);

@@ -1,6 +1,6 @@
 /** What the stages do with bad input: its own message or account suffers, and nothing beside it. */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { idsOf } from '../../../functions/drain/read-page.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
@@ -36,153 +36,147 @@ async function drained(body: string) {
   return { world, reads, poll: report.polls[0], queued: batch.map(({ message }) => message?.advertId) };
 }
 
-describe('a page of the feed', () => {
-  it('is refused as a whole, or each of its entries is queued or dead-lettered', async () => {
-    const right = { data: ['1', '22', '333'], hasMore: false, nextCursor: 'next' };
-    await fc.assert(
-      fc.asyncProperty(nearlyRightJson(right), async (body) => {
-        const { world, poll, queued } = await drained(body);
+it('a page is refused as a whole, or each entry is queued or dead-lettered', async () => {
+  const right = { data: ['1', '22', '333'], hasMore: false, nextCursor: 'next' };
+  await fc.assert(
+    fc.asyncProperty(nearlyRightJson(right), async (body) => {
+      const { world, poll, queued } = await drained(body);
 
-        const { deadLettered, coalesced, inFlight, listed } = await world.books();
-        if (poll?.pages === 0) {
-          expect(poll).toMatchObject({ end: 'fault', fault: { name: 'BridgeFault' } });
-          expect((await world.feed())?.cursor).toBeUndefined();
-          expect(listed).toBe(0);
-        } else {
-          const { data } = JSON.parse(body.replace(/^\ufeff/, '')) as { data: unknown[] };
-          expect(listed % data.length || 0).toBe(0);
-          expect(listed).toBe(deadLettered + coalesced + inFlight);
-          expect(new Set(queued)).toEqual(new Set(idsOf(data).ids));
-        }
-      }),
-      { numRuns: 150 },
-    );
-  });
-
-  it('loses no entry, whatever stands between the IDs, and does not read for ever', async () => {
-    const entries = fc.array(fc.oneof(oddValue, fc.nat().map(String)), { minLength: 1, maxLength: 12 });
-    await fc.assert(
-      fc.asyncProperty(entries, fc.boolean(), async (data, hasMore) => {
-        const { world, reads, poll } = await drained(JSON.stringify({ data, hasMore, nextCursor: 'next' }));
-
-        const books = await world.books();
-        const deadLetters = await world.state.deadLetters.list();
-        expect(books.listed).toBe(data.length * (poll?.pages ?? 0));
-        expect(books.listed).toBe(books.deadLettered + books.coalesced + books.inFlight);
-        // The same page twice has one dead letter.
-        const ids = deadLetters.reduce((sum, { count = 1 }) => sum + count, 0);
-        expect(ids * (poll?.pages ?? 0)).toBe(books.deadLettered);
-        expect(deadLetters.length).toBeLessThanOrEqual(1);
-        for (const { advertId, reason } of deadLetters) {
-          expect(advertId?.length).toBeLessThanOrEqual(256);
-          expect(reason.length).toBeLessThan(1_500);
-        }
-        // A cursor that does not move although there is more occurs once, and ends the poll.
-        expect(reads).toBe(hasMore ? 2 : 1);
-      }),
-      { numRuns: 150 },
-    );
-  });
-
-  // JSON.stringify exhausts the stack at a nesting of some thousands.
-  it('has an entry nested ten thousand deep dead-lettered, and the others queued', async () => {
-    const deep = '['.repeat(10_000) + ']'.repeat(10_000);
-
-    const { poll, queued } = await drained(`{"data":["1",${deep},"2"],"hasMore":false,"nextCursor":"next"}`);
-
-    expect(poll).toMatchObject({ end: 'up-to-date' });
-    expect(queued).toEqual(['1', '2']);
-  });
+      const { deadLettered, coalesced, inFlight, listed } = await world.books();
+      if (poll?.pages === 0) {
+        expect(poll).toMatchObject({ end: 'fault', fault: { name: 'BridgeFault' } });
+        expect((await world.feed())?.cursor).toBeUndefined();
+        expect(listed).toBe(0);
+      } else {
+        const { data } = JSON.parse(body.replace(/^\ufeff/, '')) as { data: unknown[] };
+        expect(listed % data.length || 0).toBe(0);
+        expect(listed).toBe(deadLettered + coalesced + inFlight);
+        expect(new Set(queued)).toEqual(new Set(idsOf(data).ids));
+      }
+    }),
+    { numRuns: 150 },
+  );
 });
 
-describe('a message of the queue', () => {
-  const right = changedAdvert({ correlationId: `read-${marker}` });
-  const received = (body: string, index = 0) =>
-    deliveryOf({
-      ...{ messageId: `id-${index}`, receiptHandle: `receipt-${index}`, body },
-      attributes: {
-        ...{ ApproximateReceiveCount: '1', SentTimestamp: '1795176000000' },
-        SequenceNumber: `1889342123456789012${index}`,
-      },
-    });
+it('a page loses no entry, whatever stands between the IDs, and ends', async () => {
+  const entries = fc.array(fc.oneof(oddValue, fc.nat().map(String)), { minLength: 1, maxLength: 12 });
+  await fc.assert(
+    fc.asyncProperty(entries, fc.boolean(), async (data, hasMore) => {
+      const { world, reads, poll } = await drained(JSON.stringify({ data, hasMore, nextCursor: 'next' }));
 
-  it('is dead-lettered when it has a flaw, and the rest of its batch goes on', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(nearlyRightJson(right), { minLength: 1, maxLength: 8 }), async (bodies) => {
-        const world = await createWorld();
-        const { generation = 0 } = (await world.account()) ?? {};
-        world.service.change('7', 'active');
-        const good = JSON.stringify(changedAdvert({ advertId: '7', generation }));
-        const deliveries = [...bodies, good].map(received);
-
-        const settlements = await world.fanOut.handle(deliveries, world.options());
-
-        const verdicts = new Map(settlements.map(({ delivery, verdict }) => [delivery, verdict]));
-        for (const delivery of deliveries) {
-          const verdict = verdicts.get(delivery);
-          expect(verdict).toBeDefined();
-          if (delivery.flaw === undefined) continue;
-          const deadLetter = { fault: 'malformed-message', reason: delivery.flaw };
-          expect(verdict).toMatchObject({ kind: 'dead-letter', deadLetter });
-          expect(JSON.stringify(verdict)).not.toContain(marker);
-        }
-        const last = verdicts.get(deliveries[bodies.length] as (typeof deliveries)[number]);
-        expect(last).toEqual({ kind: 'done', outcome: 'events' });
-      }),
-      { numRuns: 80 },
-    );
-  });
+      const books = await world.books();
+      const deadLetters = await world.state.deadLetters.list();
+      expect(books.listed).toBe(data.length * (poll?.pages ?? 0));
+      expect(books.listed).toBe(books.deadLettered + books.coalesced + books.inFlight);
+      // The same page twice has one dead letter.
+      const ids = deadLetters.reduce((sum, { count = 1 }) => sum + count, 0);
+      expect(ids * (poll?.pages ?? 0)).toBe(books.deadLettered);
+      expect(deadLetters.length).toBeLessThanOrEqual(1);
+      for (const { advertId, reason } of deadLetters) {
+        expect(advertId?.length).toBeLessThanOrEqual(256);
+        expect(reason.length).toBeLessThan(1_500);
+      }
+      // A cursor that does not move although there is more occurs once, and ends the poll.
+      expect(reads).toBe(hasMore ? 2 : 1);
+    }),
+    { numRuns: 150 },
+  );
 });
 
-describe('the history of an advert', () => {
-  const row = { sequence: 7, status: 'active', envelope: '{"of":7}', by: 'read-0:1', pending: false };
+// JSON.stringify exhausts the stack at a nesting of some thousands.
+it('an entry nested ten thousand deep is dead-lettered, others are queued', async () => {
+  const deep = '['.repeat(10_000) + ']'.repeat(10_000);
 
-  /** A world with one advert changed whose history reads as `read` has it, and three more that are well. */
-  async function fannedOut(read: AdvertHistories['read']) {
-    const world = await createWorld();
-    for (const id of ['1', '2', '3', '4']) world.service.change(id, 'sold');
-    await world.round();
-    const sound = world.state.advertHistories;
-    const advertHistories: AdvertHistories = {
-      ...sound,
-      read: (key) => (key.advertId === '1' ? read(key) : sound.read(key)),
-      write: async (key, next) => (key.advertId === '1' ? next : sound.write(key, next)),
-    };
-    const fanOut = createFanOut({ ...world.fanOutDeps, advertHistories });
-    const batch = await world.state.queue.receive({ maxGroups: 10, maxPerGroup: 10, visibilityMs: 60_000 });
-    const settlements = await fanOut.handle(batch, world.options());
-    const verdictOf = (id: string) =>
-      settlements.find(({ delivery }) => delivery.message?.advertId === id)?.verdict;
-    return { world, settlements, verdictOf };
+  const { poll, queued } = await drained(`{"data":["1",${deep},"2"],"hasMore":false,"nextCursor":"next"}`);
+
+  expect(poll).toMatchObject({ end: 'up-to-date' });
+  expect(queued).toEqual(['1', '2']);
+});
+
+const right = changedAdvert({ correlationId: `read-${marker}` });
+const received = (body: string, index = 0) =>
+  deliveryOf({
+    ...{ messageId: `id-${index}`, receiptHandle: `receipt-${index}`, body },
+    attributes: {
+      ...{ ApproximateReceiveCount: '1', SentTimestamp: '1795176000000' },
+      SequenceNumber: `1889342123456789012${index}`,
+    },
+  });
+
+it('a message with an issue is dead-lettered, and its batch goes on', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(nearlyRightJson(right), { minLength: 1, maxLength: 8 }), async (bodies) => {
+      const world = await createWorld();
+      const { generation = 0 } = (await world.account()) ?? {};
+      world.service.change('7', 'active');
+      const good = JSON.stringify(changedAdvert({ advertId: '7', generation }));
+      const deliveries = [...bodies, good].map(received);
+
+      const settlements = await world.fanOut.handle(deliveries, world.options());
+
+      const verdicts = new Map(settlements.map(({ delivery, verdict }) => [delivery, verdict]));
+      for (const delivery of deliveries) {
+        const verdict = verdicts.get(delivery);
+        expect(verdict).toBeDefined();
+        if (delivery.flaw === undefined) continue;
+        const deadLetter = { fault: 'malformed-message', reason: delivery.flaw };
+        expect(verdict).toMatchObject({ kind: 'dead-letter', deadLetter });
+        expect(JSON.stringify(verdict)).not.toContain(marker);
+      }
+      const last = verdicts.get(deliveries[bodies.length] as (typeof deliveries)[number]);
+      expect(last).toEqual({ kind: 'done', outcome: 'events' });
+    }),
+    { numRuns: 80 },
+  );
+});
+
+const row = { sequence: 7, status: 'active', envelope: '{"of":7}', by: 'read-0:1', pending: false };
+
+/** A world with one advert changed whose history reads as `read` has it, and three more that are well. */
+async function fannedOut(read: AdvertHistories['read']) {
+  const world = await createWorld();
+  for (const id of ['1', '2', '3', '4']) world.service.change(id, 'sold');
+  await world.round();
+  const sound = world.state.advertHistories;
+  const advertHistories: AdvertHistories = {
+    ...sound,
+    read: (key) => (key.advertId === '1' ? read(key) : sound.read(key)),
+    write: async (key, next) => (key.advertId === '1' ? next : sound.write(key, next)),
+  };
+  const fanOut = createFanOut({ ...world.fanOutDeps, advertHistories });
+  const batch = await world.state.queue.receive({ maxGroups: 10, maxPerGroup: 10, visibilityMs: 60_000 });
+  const settlements = await fanOut.handle(batch, world.options());
+  const verdictOf = (id: string) =>
+    settlements.find(({ delivery }) => delivery.message?.advertId === id)?.verdict;
+  return { world, settlements, verdictOf };
+}
+
+it('a history leaves the other adverts of the batch alone, whatever it is', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(nearlyRight({ ...row, etag: 'e' }), oddValue), async (value) => {
+      const { settlements, verdictOf } = await fannedOut(async () => value as AdvertRow | undefined);
+
+      expect(settlements).toHaveLength(4);
+      for (const id of ['2', '3', '4']) expect(verdictOf(id)).toEqual({ kind: 'done', outcome: 'events' });
+    }),
+    { numRuns: 150 },
+  );
+});
+
+it('a history that breaks the contract causes no event and needs attention', async () => {
+  for (const wrong of [{ sequence: '7' }, { status: 7 }, { envelope: {} }]) {
+    const store = createInMemoryStore();
+    await store.put({ kind: 'history', name: 'main/1/1' }, { ...row, ...wrong }, 'absent');
+    const owner = { partnerAccount: 'main', generation: 1, feed: 'adverts', advertId: '1' } as const;
+    const { world, verdictOf } = await fannedOut(() => createAdvertHistories(store).read(owner));
+
+    expect(verdictOf('1')?.kind).toBe('retry');
+    expect(world.advertEvents().map(({ detail }) => detail.metadata.sequence)).toEqual([1, 1, 1]);
+    expect(world.observer.counted('NeedsAttention')).toBe(1);
   }
-
-  it('leaves the other adverts of the batch alone, whatever it is', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.oneof(nearlyRight({ ...row, etag: 'e' }), oddValue), async (value) => {
-        const { settlements, verdictOf } = await fannedOut(async () => value as AdvertRow | undefined);
-
-        expect(settlements).toHaveLength(4);
-        for (const id of ['2', '3', '4']) expect(verdictOf(id)).toEqual({ kind: 'done', outcome: 'events' });
-      }),
-      { numRuns: 150 },
-    );
-  });
-
-  it('is never the ground for an event that is not of the contract, and needs attention', async () => {
-    for (const wrong of [{ sequence: '7' }, { status: 7 }, { envelope: {} }]) {
-      const store = createInMemoryStore();
-      await store.put({ kind: 'history', name: 'main/1/1' }, { ...row, ...wrong }, 'absent');
-      const owner = { partnerAccount: 'main', generation: 1, feed: 'adverts', advertId: '1' } as const;
-      const { world, verdictOf } = await fannedOut(() => createAdvertHistories(store).read(owner));
-
-      expect(verdictOf('1')?.kind).toBe('retry');
-      expect(world.advertEvents().map(({ detail }) => detail.metadata.sequence)).toEqual([1, 1, 1]);
-      expect(world.observer.counted('NeedsAttention')).toBe(1);
-    }
-  });
 });
 
-it('a secret is never written over by a refresh that cannot read it, nor is the account stopped', async () => {
+it('an unreadable secret is not overwritten, nor its account stopped', async () => {
   const right = JSON.parse(JSON.stringify({ ...tokenPair(), accessToken: marker, refreshToken: marker }));
   await fc.assert(
     fc.asyncProperty(nearlyRightJson(right), async (text) => {

@@ -193,7 +193,7 @@ describe('what is nearly right is read, or refused without a word of it', () => 
     );
   });
 
-  it('an error body: a fault of a known kind without the secret that it echoes', async () => {
+  it('an error body gives a known fault without the secret that it echoes', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...errorBodies).chain(nearlyRightJson),
@@ -212,80 +212,71 @@ describe('what is nearly right is read, or refused without a word of it', () => 
   });
 });
 
-describe('an advert', () => {
-  it('is never taken for another', async () => {
-    await fc.assert(
-      fc.asyncProperty(oddValue, fc.bigInt({ min: 1n, max: 10n ** 20n - 1n }), async (id, asked) => {
-        const body = JSON.stringify({ data: { id, status: 'x' } });
-        const error = await errorOf(() => advertOf(body, String(asked)));
+it('an advert is never taken for another one', async () => {
+  await fc.assert(
+    fc.asyncProperty(oddValue, fc.bigInt({ min: 1n, max: 10n ** 20n - 1n }), async (id, asked) => {
+      const body = JSON.stringify({ data: { id, status: 'x' } });
+      const error = await errorOf(() => advertOf(body, String(asked)));
 
-        if (JSON.stringify(id) !== String(asked) && id !== String(asked))
-          expect(error).toBeInstanceOf(BridgeFault);
-      }),
-      { numRuns: 300 },
-    );
-  });
-
-  it('is read behind a byte order mark also where its ID is beyond 2^53', () => {
-    const body = '\ufeff{"data":{"id":12345678901234567890,"status":"active"}}';
-
-    expect(advertOf(body, '12345678901234567890').status).toBe('active');
-  });
-
-  // SQLite would keep it as U+FFFD: the same status, a change with every fetch.
-  it('is refused where the status is not well-formed text', () => {
-    expect(() => advertOf('{"data":{"id":1,"status":"\\ud800"}}', '1')).toThrow(BridgeFault);
-  });
-});
-
-describe('an answer of the token endpoint', () => {
-  it('keeps its refresh token, whatever stands in the other fields', async () => {
-    const { access_token, refresh_token, ...others } = tokens;
-    const isToken = (value: unknown) => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value);
-    const beside = recordOf([...Object.keys(others), 'x'], oddValue);
-    const access = fc.oneof(
-      fc.constant(access_token),
-      oddValue.filter((value) => !isToken(value)),
-    );
-    await fc.assert(
-      fc.asyncProperty(beside, access, async (odd, given) => {
-        const read = pairIn(JSON.stringify({ ...odd, access_token: given, refresh_token }));
-
-        expect(read?.refreshToken.reveal()).toBe(refresh_token);
-        expect(read?.accessToken.reveal()).toBe(given === access_token ? access_token : 'access-1');
-        expect(textOfPair(tokenPair(read))).toContain(refresh_token);
-      }),
-      { numRuns: 400 },
-    );
-  });
-
-  it.each(['with a space', ' spaces at its ends ', 'quo"te\\and\nline', 'ünïcode ✓'])(
-    'keeps a refresh token of any text to the last character: %j',
-    (refresh_token) => {
-      const stored = textOfPair(tokenPair(pairIn(JSON.stringify({ ...tokens, refresh_token }))));
-
-      expect(pairOfText(stored, 'main').refreshToken.reveal()).toBe(refresh_token);
-    },
-  );
-
-  it.each(['', ' ', '\ud800', 'x'.repeat(8_193)])(
-    'keeps the old refresh token in the place of %j',
-    (given) => {
-      const read = pairIn(JSON.stringify({ ...tokens, refresh_token: given }));
-
-      expect(read?.refreshToken.reveal()).toBe('refresh-1');
-    },
+      if (JSON.stringify(id) !== String(asked) && id !== String(asked))
+        expect(error).toBeInstanceOf(BridgeFault);
+    }),
+    { numRuns: 300 },
   );
 });
 
-describe('an error body', () => {
-  // A copy of the 2,000 fields for each of the 2,000 issues would take longer than a test may.
-  it('is read in a time that grows with its length', () => {
-    const many = Array.from({ length: 2_000 }, (_, index) => `"k${index}":1`).join();
-    const text = `{"error":{"code":"a_b",${many},"validation":[${'1,'.repeat(2_000)}1]}}`;
+it('an advert is read behind a byte order mark, with an ID beyond 2^53', () => {
+  const body = '\ufeff{"data":{"id":12345678901234567890,"status":"active"}}';
 
-    expect(readErrorBody(text)).toMatchObject({ code: 'a_b' });
-  });
+  expect(advertOf(body, '12345678901234567890').status).toBe('active');
+});
+
+// SQLite would keep it as U+FFFD: the same status, a change with every fetch.
+it('an advert is refused when its status is not well-formed text', () => {
+  expect(() => advertOf('{"data":{"id":1,"status":"\\ud800"}}', '1')).toThrow(BridgeFault);
+});
+
+it('a token response keeps its refresh token, whatever else it contains', async () => {
+  const { access_token, refresh_token, ...others } = tokens;
+  const isToken = (value: unknown) => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value);
+  const beside = recordOf([...Object.keys(others), 'x'], oddValue);
+  const access = fc.oneof(
+    fc.constant(access_token),
+    oddValue.filter((value) => !isToken(value)),
+  );
+  await fc.assert(
+    fc.asyncProperty(beside, access, async (odd, given) => {
+      const read = pairIn(JSON.stringify({ ...odd, access_token: given, refresh_token }));
+
+      expect(read?.refreshToken.reveal()).toBe(refresh_token);
+      expect(read?.accessToken.reveal()).toBe(given === access_token ? access_token : 'access-1');
+      expect(textOfPair(tokenPair(read))).toContain(refresh_token);
+    }),
+    { numRuns: 400 },
+  );
+});
+
+it.each(['with a space', ' spaces at its ends ', 'quo"te\\and\nline', 'ünïcode ✓'])(
+  'a refresh token of any text is kept to the last character: %j',
+  (refresh_token) => {
+    const stored = textOfPair(tokenPair(pairIn(JSON.stringify({ ...tokens, refresh_token }))));
+
+    expect(pairOfText(stored, 'main').refreshToken.reveal()).toBe(refresh_token);
+  },
+);
+
+it.each(['', ' ', '\ud800', 'x'.repeat(8_193)])('the old refresh token is kept in place of %j', (given) => {
+  const read = pairIn(JSON.stringify({ ...tokens, refresh_token: given }));
+
+  expect(read?.refreshToken.reveal()).toBe('refresh-1');
+});
+
+// A copy of the 2,000 fields for each of the 2,000 issues would take longer than a test may.
+it('an error body is read in a time that grows with its length', () => {
+  const many = Array.from({ length: 2_000 }, (_, index) => `"k${index}":1`).join();
+  const text = `{"error":{"code":"a_b",${many},"validation":[${'1,'.repeat(2_000)}1]}}`;
+
+  expect(readErrorBody(text)).toMatchObject({ code: 'a_b' });
 });
 
 // The time would become NaN, which DynamoDB cannot store, and no refresh would ever end.

@@ -1,7 +1,7 @@
 import { App } from 'aws-cdk-lib';
 import fc from 'fast-check';
 import * as v from 'valibot';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { functionConfig } from '../../../functions/runtime/config.ts';
 import { readSettings, SettingsError } from '../../../infra/config.ts';
 import { stackSettings } from '../../../infra/constructs/props/stack-settings.ts';
@@ -48,43 +48,41 @@ const typed = (given: Record<string, unknown>) =>
 const isWrong = (name: string, value: unknown) =>
   !v.safeParse(schema, typed({ ...right, [name]: value })).success;
 
-describe('settings, nearly right', () => {
-  it('are all of them', () => {
-    expect(names.sort()).toEqual(Object.keys(stackSettings).sort());
-  });
+it('the table of nearly right settings lists every setting', () => {
+  expect(names.sort()).toEqual(Object.keys(stackSettings).sort());
+});
 
-  it('have every fault listed at once, each with what it should be and without what it was', async () => {
-    await fc.assert(
-      fc.asyncProperty(recordOf(names, oddValue), async (odd) => {
-        const wrong = names.filter((name) => name in odd && isWrong(name, odd[name]));
-        // The CDK's own look-up of the context does without null.
-        fc.pre(wrong.every((name) => odd[name] !== null));
-        const error = await errorOf(() => readSettings(new App({ context: { ...right, ...odd } }).node));
+it('every fault of settings says what it should be, not its value', async () => {
+  await fc.assert(
+    fc.asyncProperty(recordOf(names, oddValue), async (odd) => {
+      const wrong = names.filter((name) => name in odd && isWrong(name, odd[name]));
+      // The CDK's own look-up of the context does without null.
+      fc.pre(wrong.every((name) => odd[name] !== null));
+      const error = await errorOf(() => readSettings(new App({ context: { ...right, ...odd } }).node));
 
-        expectNoTrace(error);
-        if (wrong.length === 0) return expect(error).toBeUndefined();
-        expect(error).toBeInstanceOf(SettingsError);
-        const { faults } = error as SettingsError;
-        const places = faults.map((fault) => /^\w+/.exec(fault)?.[0] ?? '');
-        expect(new Set(places)).toEqual(new Set(wrong));
-        for (const fault of faults) expect(fault).toMatch(/: (expected|missing)/);
-      }),
-      { numRuns: 60 },
-    );
-  });
+      expectNoTrace(error);
+      if (wrong.length === 0) return expect(error).toBeUndefined();
+      expect(error).toBeInstanceOf(SettingsError);
+      const { faults } = error as SettingsError;
+      const places = faults.map((fault) => /^\w+/.exec(fault)?.[0] ?? '');
+      expect(new Set(places)).toEqual(new Set(wrong));
+      for (const fault of faults) expect(fault).toMatch(/: (expected|missing)/);
+    }),
+    { numRuns: 60 },
+  );
+});
 
-  it('of a function are read, or refused by the names of its environment, never by their values', async () => {
-    const value = oddValue.map((odd) => (typeof odd === 'string' ? odd : `${JSON.stringify(odd)}${marker}`));
-    const environment = recordOf([...Object.values(resourceKeys), settingsKey], value);
-    const functions = Object.keys(functionResources) as (keyof typeof functionResources)[];
-    await fc.assert(
-      fc.asyncProperty(environment, fc.constantFrom(...functions), async (given, name) => {
-        const error = await errorOf(() => functionConfig(name, given as Record<string, string>));
+it('a function reads its settings or names them without their values', async () => {
+  const value = oddValue.map((odd) => (typeof odd === 'string' ? odd : `${JSON.stringify(odd)}${marker}`));
+  const environment = recordOf([...Object.values(resourceKeys), settingsKey], value);
+  const functions = Object.keys(functionResources) as (keyof typeof functionResources)[];
+  await fc.assert(
+    fc.asyncProperty(environment, fc.constantFrom(...functions), async (given, name) => {
+      const error = await errorOf(() => functionConfig(name, given as Record<string, string>));
 
-        expectNoTrace(error);
-        if (error !== undefined) expect((error as Error).message).toMatch(/^environment of \w+: [A-Z_]+: /);
-      }),
-      { numRuns: 300 },
-    );
-  });
+      expectNoTrace(error);
+      if (error !== undefined) expect((error as Error).message).toMatch(/^environment of \w+: [A-Z_]+: /);
+    }),
+    { numRuns: 300 },
+  );
 });

@@ -6,7 +6,7 @@ import { silentObserver } from '../../../operators/operations/bridge.ts';
 import { bridgeSettingsSchema } from '../../../shared/contract/settings.ts';
 import { startConnected } from '../operators/cli/local-bridge.ts';
 
-it('a refresh whose request has no more time goes on, and its pair is stored', async () => {
+it('a refresh whose request has no time left goes on and stores its pair', async () => {
   const { sandbox, inState } = await startConnected({ assumptions: { onlyNewestRefreshToken: true } });
   const { control, url } = sandbox;
   const [advertId = ''] = control.createAdverts(1);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { pollForEver, pollUntilIdle } from '../../../embedded/poller.ts';
 import type { DrainReport } from '../../../functions/drain/drain.ts';
 import { BridgeFault, type FaultKind } from '../../../shared/domain/faults.ts';
@@ -64,132 +64,128 @@ const fails = (code: FaultKind, name = 'a') => ({ polls: [failed(name, new Bridg
 const untilMs = (endMs: number) => (passedMs: number) => (passedMs < endMs ? 3 : 0);
 const confirmedMs = 900_000;
 
-describe('a run until idle', () => {
-  it.each<[string, Given, string | undefined, number]>([
-    ['ends when every feed is up to date and the queue is empty', { rounds: [done] }, undefined, 0],
-    [
-      'gives a transient fault some rounds',
-      { rounds: [fails('transient'), fails('transient'), done] },
-      undefined,
-      0,
-    ],
-    ['ends with a lasting fault', { rounds: [fails('transient')] }, 'partner account a: down', 0],
-    [
-      'delivers what others have before it ends with the fault of one',
-      {
-        rounds: [{ polls: [upToDate('good'), ...fails('wrong-path', 'bad').polls] }],
-        waiting: untilMs(30_000),
-      },
-      'partner account bad: down',
-      30_000,
-    ],
-    [
-      'ends with the reason of a feed that is paused for long',
-      {
-        rounds: [
-          {
-            paused: [
-              {
-                partnerAccount: 'a',
-                fault: 'contract-broken',
-                reason: 'stuck',
-                untilMs: Number.MAX_SAFE_INTEGER,
-              },
-            ],
-          },
-        ],
-      },
-      'partner account a: stuck',
-      0,
-    ],
-    [
-      'ends with a fault of the account that does not stop it',
-      { rounds: [fails('scope-refused')] },
-      'partner account a: down',
-      0,
-    ],
-    ['leaves out a fault that stops the account', { rounds: [fails('account-stopped')] }, undefined, 0],
-    [
-      'gives up on messages that make no progress for two minutes',
-      { rounds: [done], waiting: () => 3 },
-      '3 messages fail again and again; they stay in the queue for the next run',
-      120_000,
-    ],
-    [
-      'waits while the service asks for a pause, however long',
-      { rounds: [done], waiting: untilMs(600_000), pausedForMs: 600_000 },
-      undefined,
-      600_000,
-    ],
-    [
-      'waits until an advert is confirmed as unavailable, however long',
-      {
-        rounds: [done],
-        waiting: untilMs(confirmedMs),
-        settings: { confirmUnavailableSeconds: 900 },
-      },
-      undefined,
-      confirmedMs,
-    ],
-    [
-      'gives messages more time at a low rate',
-      { rounds: [done], waiting: untilMs(400_000), settings: { maxRequestsPerSecond: 0.1 } },
-      undefined,
-      400_000,
-    ],
-    ...(['backlog', 'out-of-time', 'turn-over', 'lease-lost', 'just-polled'] as const).map(
-      (end): [string, Given, undefined, number] => [
-        `reads on after a poll that ended with ${end}`,
-        { rounds: [{ polls: [{ ...upToDate('a'), end }] }, { polls: [{ ...upToDate('a'), end }] }, done] },
-        undefined,
-        400,
+it.each<[string, Given, string | undefined, number]>([
+  ['ends when every feed is up to date and the queue is empty', { rounds: [done] }, undefined, 0],
+  [
+    'gives a transient fault some rounds',
+    { rounds: [fails('transient'), fails('transient'), done] },
+    undefined,
+    0,
+  ],
+  ['ends with a lasting fault', { rounds: [fails('transient')] }, 'partner account a: down', 0],
+  [
+    'delivers what others have before it ends with the fault of one',
+    {
+      rounds: [{ polls: [upToDate('good'), ...fails('wrong-path', 'bad').polls] }],
+      waiting: untilMs(30_000),
+    },
+    'partner account bad: down',
+    30_000,
+  ],
+  [
+    'ends with the reason of a feed that is paused for long',
+    {
+      rounds: [
+        {
+          paused: [
+            {
+              partnerAccount: 'a',
+              fault: 'contract-broken',
+              reason: 'stuck',
+              untilMs: Number.MAX_SAFE_INTEGER,
+            },
+          ],
+        },
       ],
-    ),
-  ])('%s', async (_title, given, message, leastMs) => {
-    const [fault, tookMs] = await runUntilIdle(given);
+    },
+    'partner account a: stuck',
+    0,
+  ],
+  [
+    'ends with a fault of the account that does not stop it',
+    { rounds: [fails('scope-refused')] },
+    'partner account a: down',
+    0,
+  ],
+  ['leaves out a fault that stops the account', { rounds: [fails('account-stopped')] }, undefined, 0],
+  [
+    'gives up on messages that make no progress for two minutes',
+    { rounds: [done], waiting: () => 3 },
+    '3 messages fail again and again; they stay in the queue for the next run',
+    120_000,
+  ],
+  [
+    'waits while the service asks for a pause, however long',
+    { rounds: [done], waiting: untilMs(600_000), pausedForMs: 600_000 },
+    undefined,
+    600_000,
+  ],
+  [
+    'waits until an advert is confirmed as unavailable, however long',
+    {
+      rounds: [done],
+      waiting: untilMs(confirmedMs),
+      settings: { confirmUnavailableSeconds: 900 },
+    },
+    undefined,
+    confirmedMs,
+  ],
+  [
+    'gives messages more time at a low rate',
+    { rounds: [done], waiting: untilMs(400_000), settings: { maxRequestsPerSecond: 0.1 } },
+    undefined,
+    400_000,
+  ],
+  ...(['backlog', 'out-of-time', 'turn-over', 'lease-lost', 'just-polled'] as const).map(
+    (end): [string, Given, undefined, number] => [
+      `reads on after a poll that ended with ${end}`,
+      { rounds: [{ polls: [{ ...upToDate('a'), end }] }, { polls: [{ ...upToDate('a'), end }] }, done] },
+      undefined,
+      400,
+    ],
+  ),
+])('a run until idle %s', async (_title, given, message, leastMs) => {
+  const [fault, tookMs] = await runUntilIdle(given);
 
-    expect(fault).toBe(message);
-    expect(tookMs).toBeGreaterThanOrEqual(leastMs);
-  });
+  expect(fault).toBe(message);
+  expect(tookMs).toBeGreaterThanOrEqual(leastMs);
 });
 
-describe('a run for ever', () => {
-  it('begins the next round although one hangs, and ends after that one', async () => {
-    const stop = new AbortController();
-    const hanging = Promise.withResolvers<DrainReport>();
-    let rounds = 0;
-    const round = async () => {
-      rounds += 1;
-      if (rounds === 5) stop.abort();
-      return rounds === 1 ? hanging.promise : reportOf({});
-    };
-    const deps = { drain: { round }, clock: createManualClock(), observer: createRecordingObserver() };
+it('a round starts although one hangs, and a run ends after that one', async () => {
+  const stop = new AbortController();
+  const hanging = Promise.withResolvers<DrainReport>();
+  let rounds = 0;
+  const round = async () => {
+    rounds += 1;
+    if (rounds === 5) stop.abort();
+    return rounds === 1 ? hanging.promise : reportOf({});
+  };
+  const deps = { drain: { round }, clock: createManualClock(), observer: createRecordingObserver() };
 
-    const settings = { ...quick, pollSeconds: 1 };
-    const ended = pollForEver({ ...deps, settings }, stop.signal).then(() => 'ended');
+  const settings = { ...quick, pollSeconds: 1 };
+  const ended = pollForEver({ ...deps, settings }, stop.signal).then(() => 'ended');
 
-    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
-    expect(await Promise.race([ended, 'running'])).toBe('running');
-    expect(rounds).toBe(5);
-    hanging.resolve(reportOf({}));
-    expect(await ended).toBe('ended');
-  });
+  for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+  expect(await Promise.race([ended, 'running'])).toBe('running');
+  expect(rounds).toBe(5);
+  hanging.resolve(reportOf({}));
+  expect(await ended).toBe('ended');
+});
 
-  it('begins no round while the disk is full', async () => {
-    const stop = new AbortController();
-    const clock = createManualClock();
-    const begunAt = clock.now();
-    const rounds: number[] = [];
-    const round = async () => {
-      rounds.push((clock.now() - begunAt) / 1_000);
-      if (rounds.length === 3) stop.abort();
-      return reportOf({});
-    };
-    const isDiskFull = () => clock.now() > begunAt && clock.now() < begunAt + 100_000;
-    const deps = { drain: { round }, clock, observer: createRecordingObserver(), isDiskFull };
+it('no round starts while the disk is full', async () => {
+  const stop = new AbortController();
+  const clock = createManualClock();
+  const begunAt = clock.now();
+  const rounds: number[] = [];
+  const round = async () => {
+    rounds.push((clock.now() - begunAt) / 1_000);
+    if (rounds.length === 3) stop.abort();
+    return reportOf({});
+  };
+  const isDiskFull = () => clock.now() > begunAt && clock.now() < begunAt + 100_000;
+  const deps = { drain: { round }, clock, observer: createRecordingObserver(), isDiskFull };
 
-    await pollForEver({ ...deps, settings: { ...quick, pollSeconds: 10 } }, stop.signal);
+  await pollForEver({ ...deps, settings: { ...quick, pollSeconds: 10 } }, stop.signal);
 
-    expect(rounds).toEqual([0, 100, 110]);
-  });
+  expect(rounds).toEqual([0, 100, 110]);
 });

@@ -1,5 +1,5 @@
 import { Webhook as StandardWebhook } from 'standardwebhooks';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { openReaders } from '../../../embedded/readers.ts';
 import { openEmbeddedState } from '../../../embedded/state/state.ts';
 import type { Failure, WebhookRequest } from '../../../embedded/webhooks/request.ts';
@@ -104,267 +104,263 @@ async function setUp(
 
 const eventsOf = (sent: readonly { event: string }[]) => sent.map(({ event }) => event);
 
-describe('the readers of the event log', () => {
-  it('receive everything in order, and one that is gone is sent nothing more', async () => {
-    const { publish, run, sent, received, undelivered } = await setUp(() => ({
-      blames: 'gone',
-      reason: 'gone',
-    }));
-    await publish('1/1');
-    await run(1_000);
-    await publish('2/1', '3/1');
-    await run(hourMs);
+it('readers get everything in order, and a removed reader nothing more', async () => {
+  const { publish, run, sent, received, undelivered } = await setUp(() => ({
+    blames: 'gone',
+    reason: 'gone',
+  }));
+  await publish('1/1');
+  await run(1_000);
+  await publish('2/1', '3/1');
+  await run(hourMs);
 
-    const all = ['1/1', '2/1', '3/1'];
-    expect(received).toEqual({ stdout: all, [good]: all, [url]: [] });
-    expect(sent).toHaveLength(1);
-    expect(undelivered()).toMatchObject([{ url, waiting: 3, trouble: { gone: true, reason: 'gone' } }]);
-  });
+  const all = ['1/1', '2/1', '3/1'];
+  expect(received).toEqual({ stdout: all, [good]: all, [url]: [] });
+  expect(sent).toHaveLength(1);
+  expect(undelivered()).toMatchObject([{ url, waiting: 3, trouble: { gone: true, reason: 'gone' } }]);
+});
 
-  it('give up events that are older than the retention, count them, and continue with newer ones', async () => {
-    const { publish, run, received, observer, webhooks } = await setUp((_event, at) =>
-      at < 3.5 * hourMs ? down : delivered,
-    );
-    await publish('1/1');
-    await run(hourMs);
-    await publish('2/1');
+it('readers give up events older than the retention, and count them', async () => {
+  const { publish, run, received, observer, webhooks } = await setUp((_event, at) =>
+    at < 3.5 * hourMs ? down : delivered,
+  );
+  await publish('1/1');
+  await run(hourMs);
+  await publish('2/1');
 
-    await run(4.5 * hourMs);
+  await run(4.5 * hourMs);
 
-    expect(received[url]).toEqual(['2/1']);
-    expect(webhooks.list()).toMatchObject([
-      { url, waiting: 0, givenUp: 1 },
-      { url: good, givenUp: 0 },
-    ]);
-    expect(observer.lines).toContainEqual({
-      level: 'error',
-      message: 'events were given up: they waited for the webhook for more than 3 hours',
-      fields: { webhook: expect.stringMatching(/^https:\/\/bad\.example\/ho…\w{4}$/), events: 1 },
-    });
-  });
-
-  it('give up the oldest events of a webhook that is down when too many wait', async () => {
-    const { publish, run, received, observer, counts } = await setUp(
-      (_event, at) => (at < hourMs ? down : delivered),
-      { maxEvents: 4 },
-    );
-    await publish('1/1', '2/1', '3/1', '4/1', '5/1', '6/1');
-    await run(2 * hourMs);
-
-    expect(received[url]?.toSorted()).toEqual(['3/1', '4/1', '5/1', '6/1']);
-    expect(counts()).toMatchObject({ waiting: 0, givenUp: 2, maxEvents: 4 });
-    expect(observer.lines).toContainEqual({
-      level: 'error',
-      message: 'events were given up: more than 4 waited for the webhook',
-      fields: { webhook: expect.any(String), events: 2 },
-    });
-  });
-
-  it('give up nothing that standard output has, though it may be written again', async () => {
-    const { publish, run, received, observer } = await setUp(undefined, { maxEvents: 1, unreadBytes: 9_000 });
-    await publish('1/1', '2/1', '3/1');
-    await run(9 * hourMs);
-
-    expect(received.stdout).toEqual(['1/1', '2/1', '3/1']);
-    expect(observer.lines).toEqual([]);
-  });
-
-  it('say how many events standard output did not take in time', async () => {
-    const { publish, run, received, observer, still, log } = await setUp(undefined, { maxEvents: 4 });
-    await publish('1/1');
-    await run(1_000);
-    const gate = Promise.withResolvers<void>();
-    still.gate = gate.promise;
-    await publish('2/1', '3/1', '4/1', '5/1', '6/1', '7/1');
-    await run(0.5 * hourMs);
-    const upToNow = log.position('stdout');
-    await run(4 * hourMs);
-    gate.resolve();
-    await run(4.5 * hourMs);
-    await publish('8/1');
-    await run(5 * hourMs);
-
-    // The write of the second one was under way.
-    expect(received.stdout).toEqual(['1/1', '2/1', '8/1']);
-    expect(upToNow).toBe(3);
-    const given = observer.lines.filter(({ message }) => message.startsWith('events were given up'));
-    expect(given.map(({ message, fields }) => [message, fields])).toEqual([
-      ['events were given up: more than 4 waited for standard output', { events: 2 }],
-      ['events were given up: they waited for standard output for more than 3 hours', { events: 4 }],
-    ]);
-  });
-
-  it('outlive a state file that cannot be written for a while', async () => {
-    const { publish, run, received, log, observer } = await setUp();
-    const full = vi.spyOn(log, 'advance').mockRejectedValue(new Error('disk full'));
-    await publish('1/1');
-    await run(1_000);
-    full.mockRestore();
-    await publish('2/1');
-    await run(20_000);
-
-    const all = ['1/1', '2/1'];
-    expect(received).toEqual({ stdout: all, [good]: all, [url]: all });
-    expect(['stdout', good, url].map(log.position)).toEqual([2, 2, 2]);
-    expect(observer.lines.map(({ level }) => level)).toEqual(['error']);
-  });
-
-  it('continue after a new start, each where it stopped, with what was not taken first', async () => {
-    let isRefused = true;
-    const { publish, run, received, stop, reopen, sent, broken } = await setUp((event) =>
-      isRefused && event === '1/1' ? refused : delivered,
-    );
-    broken.output = true;
-    await publish('1/1', '2/1');
-    await run(1_000);
-    await stop();
-    expect(received).toEqual({ stdout: [], [good]: ['1/1', '2/1'], [url]: ['2/1'] });
-    await publish('1/2', '3/1');
-
-    broken.output = isRefused = false;
-    await reopen();
-    await run(30_000);
-
-    const all = ['1/1', '2/1', '1/2', '3/1'];
-    expect(received).toMatchObject({ stdout: all, [good]: all });
-    expect(eventsOf(sent).filter((event) => event !== '3/1')).toEqual(['1/1', '1/2']);
-    expect(eventsOf(sent)).toContain('3/1');
+  expect(received[url]).toEqual(['2/1']);
+  expect(webhooks.list()).toMatchObject([
+    { url, waiting: 0, givenUp: 1 },
+    { url: good, givenUp: 0 },
+  ]);
+  expect(observer.lines).toContainEqual({
+    level: 'error',
+    message: 'events were given up: they waited for the webhook for more than 3 hours',
+    fields: { webhook: expect.stringMatching(/^https:\/\/bad\.example\/ho…\w{4}$/), events: 1 },
   });
 });
 
-describe('the delivery to a webhook', () => {
-  it('signs with the secrets that are stored when it sends, both during a rotation', async () => {
-    const { publish, run, requests, webhooks } = await setUp();
-    const isSignedBy = (index: number, byte: number) => {
-      const { body, headers } = requests[index] as WebhookRequest;
-      try {
-        // Its own clock is not ours.
-        vi.setSystemTime(Number(headers['webhook-timestamp']) * 1000);
-        new StandardWebhook(aSecret(byte).reveal()).verify(body, { ...headers });
-        return true;
-      } catch {
-        return false;
-      } finally {
-        vi.useRealTimers();
-      }
-    };
-    await publish('1/1');
-    await run(1_000);
-    await webhooks.setUp(url, { secret: aSecret(1), keepOld: false });
-    await webhooks.setUp(url, { secret: aSecret(2), keepOld: true });
-    await publish('1/2');
-    await run(20_000);
-    await webhooks.setUp(url, { keepOld: false });
-    await publish('1/3');
-    await run(40_000);
+it('a webhook that is down gives up the oldest events when too many wait', async () => {
+  const { publish, run, received, observer, counts } = await setUp(
+    (_event, at) => (at < hourMs ? down : delivered),
+    { maxEvents: 4 },
+  );
+  await publish('1/1', '2/1', '3/1', '4/1', '5/1', '6/1');
+  await run(2 * hourMs);
 
-    expect([0, 1, 2].map((byte) => isSignedBy(0, byte))).toEqual([true, false, false]);
-    expect([0, 1, 2].map((byte) => isSignedBy(1, byte))).toEqual([false, true, true]);
-    expect([0, 1, 2].map((byte) => isSignedBy(2, byte))).toEqual([false, false, true]);
+  expect(received[url]?.toSorted()).toEqual(['3/1', '4/1', '5/1', '6/1']);
+  expect(counts()).toMatchObject({ waiting: 0, givenUp: 2, maxEvents: 4 });
+  expect(observer.lines).toContainEqual({
+    level: 'error',
+    message: 'events were given up: more than 4 waited for the webhook',
+    fields: { webhook: expect.any(String), events: 2 },
   });
+});
 
-  it('sends CloudEvents in structured mode, where that is the format', async () => {
-    const { publish, run, requests, webhooks } = await setUp();
-    await webhooks.setUp(url, { secret: aSecret(1), keepOld: false });
-    await webhooks.setUp(url, { format: 'cloudevents', keepOld: true });
-    await publish('1/1');
-    await run(1_000);
+it('events that standard output has are not given up', async () => {
+  const { publish, run, received, observer } = await setUp(undefined, { maxEvents: 1, unreadBytes: 9_000 });
+  await publish('1/1', '2/1', '3/1');
+  await run(9 * hourMs);
 
-    const { body, headers } = requests[0] as WebhookRequest;
-    const event = JSON.parse(body);
-    expect(headers['content-type']).toBe('application/cloudevents+json; charset=utf-8');
-    expect(event).toEqual({
-      specversion: '1.0',
-      id: headers['webhook-id'],
-      source: `advert-bridge/${event.data.metadata.partnerAccount}`,
-      type: 'AdvertStatusChanged',
-      subject: 'advert/1',
-      time: event.data.metadata.observedAt,
-      datacontenttype: 'application/json',
-      data: { metadata: expect.any(Object), data: expect.objectContaining({ advertId: '1' }) },
-    });
+  expect(received.stdout).toEqual(['1/1', '2/1', '3/1']);
+  expect(observer.lines).toEqual([]);
+});
+
+it('a warning counts the events that standard output did not take in time', async () => {
+  const { publish, run, received, observer, still, log } = await setUp(undefined, { maxEvents: 4 });
+  await publish('1/1');
+  await run(1_000);
+  const gate = Promise.withResolvers<void>();
+  still.gate = gate.promise;
+  await publish('2/1', '3/1', '4/1', '5/1', '6/1', '7/1');
+  await run(0.5 * hourMs);
+  const upToNow = log.position('stdout');
+  await run(4 * hourMs);
+  gate.resolve();
+  await run(4.5 * hourMs);
+  await publish('8/1');
+  await run(5 * hourMs);
+
+  // The write of the second one was under way.
+  expect(received.stdout).toEqual(['1/1', '2/1', '8/1']);
+  expect(upToNow).toBe(3);
+  const given = observer.lines.filter(({ message }) => message.startsWith('events were given up'));
+  expect(given.map(({ message, fields }) => [message, fields])).toEqual([
+    ['events were given up: more than 4 waited for standard output', { events: 2 }],
+    ['events were given up: they waited for standard output for more than 3 hours', { events: 4 }],
+  ]);
+});
+
+it('readers outlive a state file that cannot be written for a while', async () => {
+  const { publish, run, received, log, observer } = await setUp();
+  const full = vi.spyOn(log, 'advance').mockRejectedValue(new Error('disk full'));
+  await publish('1/1');
+  await run(1_000);
+  full.mockRestore();
+  await publish('2/1');
+  await run(20_000);
+
+  const all = ['1/1', '2/1'];
+  expect(received).toEqual({ stdout: all, [good]: all, [url]: all });
+  expect(['stdout', good, url].map(log.position)).toEqual([2, 2, 2]);
+  expect(observer.lines.map(({ level }) => level)).toEqual(['error']);
+});
+
+it('readers continue after a restart where each stopped', async () => {
+  let isRefused = true;
+  const { publish, run, received, stop, reopen, sent, broken } = await setUp((event) =>
+    isRefused && event === '1/1' ? refused : delivered,
+  );
+  broken.output = true;
+  await publish('1/1', '2/1');
+  await run(1_000);
+  await stop();
+  expect(received).toEqual({ stdout: [], [good]: ['1/1', '2/1'], [url]: ['2/1'] });
+  await publish('1/2', '3/1');
+
+  broken.output = isRefused = false;
+  await reopen();
+  await run(30_000);
+
+  const all = ['1/1', '2/1', '1/2', '3/1'];
+  expect(received).toMatchObject({ stdout: all, [good]: all });
+  expect(eventsOf(sent).filter((event) => event !== '3/1')).toEqual(['1/1', '1/2']);
+  expect(eventsOf(sent)).toContain('3/1');
+});
+
+it('a webhook gets the stored signatures, both of them during a rotation', async () => {
+  const { publish, run, requests, webhooks } = await setUp();
+  const isSignedBy = (index: number, byte: number) => {
+    const { body, headers } = requests[index] as WebhookRequest;
+    try {
+      // Its own clock is not ours.
+      vi.setSystemTime(Number(headers['webhook-timestamp']) * 1000);
+      new StandardWebhook(aSecret(byte).reveal()).verify(body, { ...headers });
+      return true;
+    } catch {
+      return false;
+    } finally {
+      vi.useRealTimers();
+    }
+  };
+  await publish('1/1');
+  await run(1_000);
+  await webhooks.setUp(url, { secret: aSecret(1), keepOld: false });
+  await webhooks.setUp(url, { secret: aSecret(2), keepOld: true });
+  await publish('1/2');
+  await run(20_000);
+  await webhooks.setUp(url, { keepOld: false });
+  await publish('1/3');
+  await run(40_000);
+
+  expect([0, 1, 2].map((byte) => isSignedBy(0, byte))).toEqual([true, false, false]);
+  expect([0, 1, 2].map((byte) => isSignedBy(1, byte))).toEqual([false, true, true]);
+  expect([0, 1, 2].map((byte) => isSignedBy(2, byte))).toEqual([false, false, true]);
+});
+
+it('a webhook gets structured CloudEvents when that is its format', async () => {
+  const { publish, run, requests, webhooks } = await setUp();
+  await webhooks.setUp(url, { secret: aSecret(1), keepOld: false });
+  await webhooks.setUp(url, { format: 'cloudevents', keepOld: true });
+  await publish('1/1');
+  await run(1_000);
+
+  const { body, headers } = requests[0] as WebhookRequest;
+  const event = JSON.parse(body);
+  expect(headers['content-type']).toBe('application/cloudevents+json; charset=utf-8');
+  expect(event).toEqual({
+    specversion: '1.0',
+    id: headers['webhook-id'],
+    source: `advert-bridge/${event.data.metadata.partnerAccount}`,
+    type: 'AdvertStatusChanged',
+    subject: 'advert/1',
+    time: event.data.metadata.observedAt,
+    datacontenttype: 'application/json',
+    data: { metadata: expect.any(Object), data: expect.objectContaining({ advertId: '1' }) },
   });
+});
 
-  it('sends event 2 of an advert only after 1 has arrived, and others meanwhile', async () => {
-    const { publish, run, sent, counts } = await setUp((event, at) =>
-      event === '1/1' && at < 20_000 ? refused : delivered,
-    );
-    await publish('1/1');
-    await run(100);
-    await publish('1/2', '2/1');
-    await run(120_000);
+it('event 2 of an advert is sent only after 1 arrived, others meanwhile', async () => {
+  const { publish, run, sent, counts } = await setUp((event, at) =>
+    event === '1/1' && at < 20_000 ? refused : delivered,
+  );
+  await publish('1/1');
+  await run(100);
+  await publish('1/2', '2/1');
+  await run(120_000);
 
-    const order = eventsOf(sent);
-    expect(order.indexOf('2/1')).toBeLessThan(order.lastIndexOf('1/1'));
-    expect(order.slice(order.indexOf('1/2'))).toEqual(['1/2']);
-    expect(order.filter((event) => event === '1/1').length).toBeGreaterThan(2);
-    expect(counts()).toMatchObject({ waiting: 0, givenUp: 0 });
-  });
+  const order = eventsOf(sent);
+  expect(order.indexOf('2/1')).toBeLessThan(order.lastIndexOf('1/1'));
+  expect(order.slice(order.indexOf('1/2'))).toEqual(['1/2']);
+  expect(order.filter((event) => event === '1/1').length).toBeGreaterThan(2);
+  expect(counts()).toMatchObject({ waiting: 0, givenUp: 0 });
+});
 
-  it('waits as long as Retry-After asks for, with everything', async () => {
-    const { publish, run, sent } = await setUp((_event, at) =>
-      at < 60_000 ? { ...down, retryAfterMs: 60_000 } : delivered,
-    );
-    await publish('1/1');
-    await run(10_000);
-    await publish('2/1');
-    await run(100_000);
+it('a webhook waits with everything as long as Retry-After asks', async () => {
+  const { publish, run, sent } = await setUp((_event, at) =>
+    at < 60_000 ? { ...down, retryAfterMs: 60_000 } : delivered,
+  );
+  await publish('1/1');
+  await run(10_000);
+  await publish('2/1');
+  await run(100_000);
 
-    expect(sent.filter(({ at }) => at < 60_000)).toHaveLength(1);
-    expect(new Set(eventsOf(sent))).toEqual(new Set(['1/1', '2/1']));
-  });
+  expect(sent.filter(({ at }) => at < 60_000)).toHaveLength(1);
+  expect(new Set(eventsOf(sent))).toEqual(new Set(['1/1', '2/1']));
+});
 
-  it('asks a subscriber that is down with one event at a time, ever more slowly', async () => {
-    let answers = 0;
-    const { publish, run, sent, counts } = await setUp(() => (++answers === 2 ? delivered : down));
-    await publish(...Array.from({ length: 50 }, (_, advert) => `${advert + 1}/1`));
+it('a webhook that is down is tried with one event, ever more slowly', async () => {
+  let answers = 0;
+  const { publish, run, sent, counts } = await setUp(() => (++answers === 2 ? delivered : down));
+  await publish(...Array.from({ length: 50 }, (_, advert) => `${advert + 1}/1`));
 
-    await run(hourMs);
+  await run(hourMs);
 
-    // 8 side by side with the one success; then backoff to half a minute on average at this `random`.
-    const together = [...Map.groupBy(sent, ({ at }) => at).values()].map(({ length }) => length);
-    expect(Math.max(...together)).toBe(1 + 8);
-    expect(sent.length).toBeGreaterThan(60);
-    expect(sent.length).toBeLessThan(200);
-    expect(counts()?.trouble).toMatchObject({ reason: 'it answered 500', gone: false });
-  });
+  // 8 side by side with the one success; then backoff to half a minute on average at this `random`.
+  const together = [...Map.groupBy(sent, ({ at }) => at).values()].map(({ length }) => length);
+  expect(Math.max(...together)).toBe(1 + 8);
+  expect(sent.length).toBeGreaterThan(60);
+  expect(sent.length).toBeLessThan(200);
+  expect(counts()?.trouble).toMatchObject({ reason: 'it answered 500', gone: false });
+});
 
-  it('stores what a slow subscriber has taken within half a minute, and sends each event once', async () => {
-    const { publish, run, pace, sent, counts } = await setUp();
-    await run(1_000);
-    pace.ms = 9_000;
-    await publish(...Array.from({ length: 60 }, (_, advert) => `${advert + 1}/1`));
+it('what a slow webhook has taken is stored every half minute, sent once', async () => {
+  const { publish, run, pace, sent, counts } = await setUp();
+  await run(1_000);
+  pace.ms = 9_000;
+  await publish(...Array.from({ length: 60 }, (_, advert) => `${advert + 1}/1`));
 
-    await run(40_000);
-    expect(counts()?.waiting).toBeLessThan(60 - 16);
-    await run(200_000);
-    expect(counts()?.waiting).toBe(0);
-    expect(eventsOf(sent)).toHaveLength(60);
-  });
+  await run(40_000);
+  expect(counts()?.waiting).toBeLessThan(60 - 16);
+  await run(200_000);
+  expect(counts()?.waiting).toBe(0);
+  expect(eventsOf(sent)).toHaveLength(60);
+});
 
-  it('sends a refused event again when its Retry-After has passed, not earlier', async () => {
-    const { publish, run, sent } = await setUp((event, at) =>
-      event === '1/1' && at < 600_000 ? { ...refused, retryAfterMs: 600_000 } : delivered,
-    );
-    await publish('1/1', '2/1');
+it('a refused event is sent again when its Retry-After has passed', async () => {
+  const { publish, run, sent } = await setUp((event, at) =>
+    event === '1/1' && at < 600_000 ? { ...refused, retryAfterMs: 600_000 } : delivered,
+  );
+  await publish('1/1', '2/1');
 
-    await run(900_000);
+  await run(900_000);
 
-    const times = sent.filter(({ event }) => event === '1/1').map(({ at }) => Math.floor(at / 60_000));
-    expect(times).toEqual([0, 10]);
-    expect(eventsOf(sent)).toContain('2/1');
-  });
+  const times = sent.filter(({ event }) => event === '1/1').map(({ at }) => Math.floor(at / 60_000));
+  expect(times).toEqual([0, 10]);
+  expect(eventsOf(sent)).toContain('2/1');
+});
 
-  it('sends a batch again when its results could not be stored, and skips none', async () => {
-    const { publish, run, sent, webhooks, counts } = await setUp((event, at) =>
-      event === '2/1' && at < 10_000 ? { ...refused, retryAfterMs: hourMs } : delivered,
-    );
-    vi.spyOn(webhooks, 'settle').mockRejectedValueOnce(new Error('locked'));
-    await publish('1/1', '2/1');
-    await run(0.9 * hourMs);
-    expect(eventsOf(sent)).toEqual(['1/1', '1/1', '2/1']);
-    await run(2 * hourMs);
-    expect(eventsOf(sent)).toEqual(['1/1', '1/1', '2/1', '2/1']);
-    expect(counts()).toMatchObject({ waiting: 0 });
-  });
+it('a batch is sent again when its results could not be stored', async () => {
+  const { publish, run, sent, webhooks, counts } = await setUp((event, at) =>
+    event === '2/1' && at < 10_000 ? { ...refused, retryAfterMs: hourMs } : delivered,
+  );
+  vi.spyOn(webhooks, 'settle').mockRejectedValueOnce(new Error('locked'));
+  await publish('1/1', '2/1');
+  await run(0.9 * hourMs);
+  expect(eventsOf(sent)).toEqual(['1/1', '1/1', '2/1']);
+  await run(2 * hourMs);
+  expect(eventsOf(sent)).toEqual(['1/1', '1/1', '2/1', '2/1']);
+  expect(counts()).toMatchObject({ waiting: 0 });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { startWorkers } from '../../../embedded/workers.ts';
 import type { Delivery, Settlement } from '../../../shared/ports/queue.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
@@ -57,70 +57,68 @@ async function make({ adverts, handleMs = 100 }: { adverts: number; handleMs?: n
   return { workers, queue, observer, handled, mostInHand: () => mostInHand, refuse, run };
 }
 
-describe('the workers', () => {
-  it('have twice as many adverts in hand as there are connections, until the queue is empty', async () => {
-    const { queue, handled, mostInHand, run } = await make({ adverts: 10 });
+it('workers take twice as many adverts as connections until all are done', async () => {
+  const { queue, handled, mostInHand, run } = await make({ adverts: 10 });
 
-    await run(1_000);
+  await run(1_000);
 
-    expect(mostInHand()).toBe(4);
-    expect(handled).toHaveLength(10);
-    expect(await queue.depth('main')).toBe(0);
+  expect(mostInHand()).toBe(4);
+  expect(handled).toHaveLength(10);
+  expect(await queue.depth('main')).toBe(0);
+});
+
+it('workers settle what they handled until that works, handling it once', async () => {
+  const { queue, handled, observer, refuse, run } = await make({ adverts: 1 });
+  refuse(3);
+
+  await run(60_000);
+
+  expect(handled).toEqual(['1']);
+  expect(await queue.depth('main')).toBe(0);
+  expect(observer.lines.map(({ message }) => message)).toEqual(
+    Array.from({ length: 3 }, () => 'the messages of an advert could not be settled'),
+  );
+});
+
+it('stopped workers start nothing and end when their work is settled', async () => {
+  const { workers, queue, handled, run } = await make({ adverts: 10 });
+  await run(50);
+
+  const stopped = workers.stop();
+  await run(1_000);
+  await stopped;
+
+  expect(handled).toHaveLength(4);
+  expect(await queue.depth('main')).toBe(6);
+});
+
+it('workers start nothing that they receive while they are stopped', async () => {
+  const { workers, queue, handled, run } = await make({ adverts: 0 });
+  await run(10);
+  const received = Promise.withResolvers<void>();
+  vi.spyOn(queue, 'receive').mockImplementationOnce(async () => {
+    await received.promise;
+    return queue.receive({ maxGroups: 4, maxPerGroup: 10, visibilityMs: 1_000 });
   });
+  await queue.send([changedAdvert({ advertId: '1' })]);
+  workers.wake();
+  await run(11);
 
-  it('try to settle what was handled until that works, and handle it once', async () => {
-    const { queue, handled, observer, refuse, run } = await make({ adverts: 1 });
-    refuse(3);
+  const stopped = workers.stop();
+  received.resolve();
+  await run(1_000);
+  await stopped;
 
-    await run(60_000);
+  expect(handled).toEqual([]);
+});
 
-    expect(handled).toEqual(['1']);
-    expect(await queue.depth('main')).toBe(0);
-    expect(observer.lines.map(({ message }) => message)).toEqual(
-      Array.from({ length: 3 }, () => 'the messages of an advert could not be settled'),
-    );
-  });
+it('woken workers look at once at a message that was sent later', async () => {
+  const { workers, queue, handled, run } = await make({ adverts: 0 });
+  await run(10);
+  await queue.send([changedAdvert({ advertId: '1' })]);
 
-  it('begin nothing after they are stopped, and end when what is in hand is settled', async () => {
-    const { workers, queue, handled, run } = await make({ adverts: 10 });
-    await run(50);
+  workers.wake();
+  await run(11);
 
-    const stopped = workers.stop();
-    await run(1_000);
-    await stopped;
-
-    expect(handled).toHaveLength(4);
-    expect(await queue.depth('main')).toBe(6);
-  });
-
-  it('begin nothing that they receive while they are being stopped', async () => {
-    const { workers, queue, handled, run } = await make({ adverts: 0 });
-    await run(10);
-    const received = Promise.withResolvers<void>();
-    vi.spyOn(queue, 'receive').mockImplementationOnce(async () => {
-      await received.promise;
-      return queue.receive({ maxGroups: 4, maxPerGroup: 10, visibilityMs: 1_000 });
-    });
-    await queue.send([changedAdvert({ advertId: '1' })]);
-    workers.wake();
-    await run(11);
-
-    const stopped = workers.stop();
-    received.resolve();
-    await run(1_000);
-    await stopped;
-
-    expect(handled).toEqual([]);
-  });
-
-  it('look at a message that was sent later at once when they are woken', async () => {
-    const { workers, queue, handled, run } = await make({ adverts: 0 });
-    await run(10);
-    await queue.send([changedAdvert({ advertId: '1' })]);
-
-    workers.wake();
-    await run(11);
-
-    expect(handled).toEqual(['1']);
-  });
+  expect(handled).toEqual(['1']);
 });

@@ -24,7 +24,7 @@ const step = fc.oneof(
 );
 
 it.each([true, false])(
-  'message groups are taken in order, none with a hidden message (turns: %s)',
+  'message groups come in order, none with a hidden message (turns: %s)',
   (takesTurns) => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
@@ -72,7 +72,7 @@ it.each([
   expect(groups.take(1, 1, 0, 1)).toHaveLength(count);
 });
 
-it('message groups of two accounts are taken in turn, also by the next takes', () => {
+it('message groups of two accounts alternate, also over several takes', () => {
   const groups = createGroups({ takesTurns: true });
   for (const [sequenceNumber, partnerAccount] of ['a', 'a', 'a', 'b', 'b'].entries())
     groups.add({ sequenceNumber, partnerAccount, group: String(sequenceNumber), receives: 0 });

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { isRunning, newRunId, standstillIn, takeRunLock } from '../../../../embedded/state/file/run-lock.ts';
 import { openEmbeddedState } from '../../../../embedded/state/state.ts';
 import { childProcesses } from '../../../helpers/child-process.ts';
@@ -46,83 +46,81 @@ async function prepared(): Promise<string> {
 
 const leaseFor = (holder: string) => ({ holder, nowMs: Date.now(), leaseMs: 3_600_000 });
 
-describe('the run lock', () => {
-  it('one run gets the run lock, which is free after its release', () => {
-    const dir = path.join(folder(), 'state');
-    const first = takeRunLock(dir, 'test');
-    expect(() => takeRunLock(dir, 'test')).toThrow(expect.objectContaining({ code: 'state-in-use' }));
-    first.release();
-    takeRunLock(dir, 'test').release();
-    expect(newRunId()).not.toBe(newRunId());
-  });
+it('one run gets the run lock, which is free after its release', () => {
+  const dir = path.join(folder(), 'state');
+  const first = takeRunLock(dir, 'test');
+  expect(() => takeRunLock(dir, 'test')).toThrow(expect.objectContaining({ code: 'state-in-use' }));
+  first.release();
+  takeRunLock(dir, 'test').release();
+  expect(newRunId()).not.toBe(newRunId());
+});
 
-  it('names the process that has it, and lets the other commands work', async () => {
-    const dir = await prepared();
-    const other = await child(runs, dir);
-    const state = openEmbeddedState(dir);
-    expect(() => takeRunLock(dir, 'mine')).toThrow(`${dir} is in use by another run: the first.`);
-    expect(await state.feedStates.acquire(key, leaseFor('me'))).toEqual({ end: 'held', by: other.line });
-    await state.settings.write('a', '1');
-    state.close();
-  });
+it('an error names the process that has the run lock; others may work', async () => {
+  const dir = await prepared();
+  const other = await child(runs, dir);
+  const state = openEmbeddedState(dir);
+  expect(() => takeRunLock(dir, 'mine')).toThrow(`${dir} is in use by another run: the first.`);
+  expect(await state.feedStates.acquire(key, leaseFor('me'))).toEqual({ end: 'held', by: other.line });
+  await state.settings.write('a', '1');
+  state.close();
+});
 
-  it('a killed process frees the run lock and all that it had in hand', async () => {
-    const dir = await prepared();
-    const killed = await child(runs, dir);
-    await killed.kill();
+it('a killed process frees the run lock and all that it had in hand', async () => {
+  const dir = await prepared();
+  const killed = await child(runs, dir);
+  await killed.kill();
 
-    const state = openEmbeddedState(dir);
-    const lock = takeRunLock(dir, 'the second');
-    await state.beginRun();
-    const deliveries = await state.queue.receive(many);
-    expect(deliveries.map(({ message, receives }) => [message?.advertId, receives])).toEqual([['1', 2]]);
-    await state.queue.settle(deliveries.map((one) => settlement(one, { kind: 'done', outcome: 'events' })));
-    expect(await state.queue.depth('main')).toBe(1);
-    expect(await state.feedStates.acquire(key, leaseFor(newRunId()))).toHaveProperty('etag');
-    expect(await state.partnerAccounts.read('main')).toEqual(partnerAccount());
-    // A command other than `run` may be in the middle of a refresh.
-    expect(await state.partnerAccounts.read('connecting')).toHaveProperty('refreshing');
-    state.close();
-    lock.release();
-  });
+  const state = openEmbeddedState(dir);
+  const lock = takeRunLock(dir, 'the second');
+  await state.beginRun();
+  const deliveries = await state.queue.receive(many);
+  expect(deliveries.map(({ message, receives }) => [message?.advertId, receives])).toEqual([['1', 2]]);
+  await state.queue.settle(deliveries.map((one) => settlement(one, { kind: 'done', outcome: 'events' })));
+  expect(await state.queue.depth('main')).toBe(1);
+  expect(await state.feedStates.acquire(key, leaseFor(newRunId()))).toHaveProperty('etag');
+  expect(await state.partnerAccounts.read('main')).toEqual(partnerAccount());
+  // A command other than `run` may be in the middle of a refresh.
+  expect(await state.partnerAccounts.read('connecting')).toHaveProperty('refreshing');
+  state.close();
+  lock.release();
+});
 
-  it('other processes see the run lock while it is held', () => {
-    const dir = folder();
-    expect(isRunning(dir)).toBe(false);
-    const lock = takeRunLock(dir, 'test');
-    expect(isRunning(dir)).toBe(true);
-    lock.release();
-    expect(isRunning(dir)).toBe(false);
-    // Reading the lock does not block anybody.
-    takeRunLock(dir, 'test').release();
-  });
+it('other processes see the run lock while it is held', () => {
+  const dir = folder();
+  expect(isRunning(dir)).toBe(false);
+  const lock = takeRunLock(dir, 'test');
+  expect(isRunning(dir)).toBe(true);
+  lock.release();
+  expect(isRunning(dir)).toBe(false);
+  // Reading the lock does not block anybody.
+  takeRunLock(dir, 'test').release();
+});
 
-  it('names a run that does not beat any more, since when, until it does', () => {
-    const dir = folder();
-    const lock = takeRunLock(dir, 'the first');
-    const begun = Date.now();
-    lock.beat(begun + 60_000);
+it('an error names a run that stopped beating, and since when', () => {
+  const dir = folder();
+  const lock = takeRunLock(dir, 'the first');
+  const begun = Date.now();
+  lock.beat(begun + 60_000);
 
-    expect(standstillIn(dir, begun + 90_000)).toBeUndefined();
-    expect(standstillIn(dir, begun + 90_001)).toEqual({ run: 'the first', since: begun + 60_000 });
-    // A clock that was set back by an hour.
-    lock.beat(begun - 3_600_000);
-    expect(standstillIn(dir, begun - 3_600_000)).toBeUndefined();
-    lock.release();
-    expect(standstillIn(dir, begun + 90_001)).toBeUndefined();
-  });
+  expect(standstillIn(dir, begun + 90_000)).toBeUndefined();
+  expect(standstillIn(dir, begun + 90_001)).toEqual({ run: 'the first', since: begun + 60_000 });
+  // A clock that was set back by an hour.
+  lock.beat(begun - 3_600_000);
+  expect(standstillIn(dir, begun - 3_600_000)).toBeUndefined();
+  lock.release();
+  expect(standstillIn(dir, begun + 90_001)).toBeUndefined();
+});
 
-  it.each([
-    [
-      'cut and without control characters, line breaks and bidi',
-      `pid 1 (a\u009b31m\u202e\nforged${'x'.repeat(5_000)}`,
-      /: pid 1 \(a\\u009b31m\\u202e\\u000aforgedx{100,200}\. Stop that run first$/,
-    ],
-    ['as one that is just starting while it has no name', '', /: one that is just starting\. Stop/],
-  ])('shows its holder %s', (_case, holder, message) => {
-    const dir = folder();
-    const lock = takeRunLock(dir, holder);
-    expect(() => takeRunLock(dir, 'mine')).toThrow(message);
-    lock.release();
-  });
+it.each([
+  [
+    'cut and without control characters, line breaks and bidi',
+    `pid 1 (a\u009b31m\u202e\nforged${'x'.repeat(5_000)}`,
+    /: pid 1 \(a\\u009b31m\\u202e\\u000aforgedx{100,200}\. Stop that run first$/,
+  ],
+  ['as one that is just starting while it has no name', '', /: one that is just starting\. Stop/],
+])('the run lock shows its holder %s', (_case, holder, message) => {
+  const dir = folder();
+  const lock = takeRunLock(dir, holder);
+  expect(() => takeRunLock(dir, 'mine')).toThrow(message);
+  lock.release();
 });

@@ -12,7 +12,7 @@ import { scratchFolders } from '../../../helpers/scratch-folder.ts';
 
 const folder = scratchFolders();
 
-it('each change of a credential waits for the disk: the service forgot the replaced token', async () => {
+it('each change of a credential waits for the disk', async () => {
   const connection = createConnection(openStateFile(folder()), 'the file');
   const write = vi.spyOn(connection, 'write');
   const { vault, applicationSecret, webhooks, close } = stateOver(connection, Date);

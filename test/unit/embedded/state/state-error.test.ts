@@ -16,7 +16,7 @@ it.each([
     /\(what it says\)\. Check .* free space on the disk$/,
   ],
   ['SQLite’s CONSTRAINT', { errcode: 19, syscall: 'open' }, undefined, /^what it says$/],
-])('an error of %s about the file says what to do', (_of, fields, code, message) => {
+])('an error of %s about the state file says what to do', (_of, fields, code, message) => {
   const cause = Object.assign(new Error('what it says'), fields);
   const failing = () =>
     guarded('/state/bridge.db', () => {

@@ -56,19 +56,22 @@ describe.skipIf(!isRoot)('a state that belongs to another user', () => {
     expect(readdirSync(empty)).toEqual([]);
   });
 
-  it.each(['bridge.db', 'bridge.db-wal', 'run.lock-journal'])('is refused when that is %s alone', (name) => {
-    const dir = prepared();
-    const file = path.join(dir, name);
-    writeFileSync(file, '', { mode: 0o644 });
-    chownSync(file, somebody, somebody);
+  it.each(['bridge.db', 'bridge.db-wal', 'run.lock-journal'])(
+    'a state is refused when another user owns %s alone',
+    (name) => {
+      const dir = prepared();
+      const file = path.join(dir, name);
+      writeFileSync(file, '', { mode: 0o644 });
+      chownSync(file, somebody, somebody);
 
-    expectRefused(dir, `${file} belongs to another user`);
-    expect(lstatSync(file).uid).toBe(somebody);
-  });
+      expectRefused(dir, `${file} belongs to another user`);
+      expect(lstatSync(file).uid).toBe(somebody);
+    },
+  );
 });
 
 describe.skipIf(process.platform === 'win32')('a state in a folder of this user', () => {
-  it.each([0o777, 0o702, 0o1777])('is refused where others may write, with mode %o', (mode) => {
+  it.each([0o777, 0o702, 0o1777])('a state folder is refused when others may write, with mode %o', (mode) => {
     const dir = prepared();
     chmodSync(dir, mode);
 
@@ -80,7 +83,7 @@ describe.skipIf(process.platform === 'win32')('a state in a folder of this user'
     [0o770, somebody, true],
     [0o770, 0, false],
     [0o750, somebody, false],
-  ])('with mode %o, of group %i, is refused: %s', (mode, group, isRefused) => {
+  ])('a state folder with mode %o, of group %i, is refused: %s', (mode, group, isRefused) => {
     const dir = prepared();
     chownSync(dir, 0, group);
     chmodSync(dir, mode);
@@ -94,7 +97,7 @@ describe.skipIf(process.platform === 'win32')('a state below a folder that other
   it.each([
     [0o777, 'a/b'],
     [0o757, ''],
-  ])('is refused where one far above has mode %o, before anything is made in %j', (mode, existing) => {
+  ])('a state far below mode %o is refused before anything is made in %j', (mode, existing) => {
     const top = folder();
     mkdirSync(path.join(top, existing), { recursive: true });
     chmodSync(top, mode);
@@ -110,7 +113,7 @@ describe.skipIf(process.platform === 'win32')('a state below a folder that other
     expect(() => openEmbeddedState(dir).close()).not.toThrow();
   });
 
-  it.skipIf(!isRoot)('is refused where that folder belongs to another user', () => {
+  it.skipIf(!isRoot)('a state is refused when another user owns the sticky folder above it', () => {
     const dir = prepared();
     chownSync(path.dirname(dir), somebody, somebody);
 
@@ -160,7 +163,7 @@ describe.skipIf(!isRoot)('a state on a volume that was named', () => {
       /above the folder .* another/,
       (dir) => chownSync(path.dirname(dir), somebody, fsGroup),
     ],
-  ])('is refused when %s', (_, message, plant) => {
+  ])('a named volume is refused when %s', (_, message, plant) => {
     const dir = onVolume();
     chownSync(dir, 0, somebody);
     plant(dir);
@@ -173,103 +176,101 @@ describe.skipIf(!isRoot)('a state on a volume that was named', () => {
     ['another folder whose name begins alike', (volume) => volume.slice(0, -1)],
     ['the folder below it', (volume) => path.join(volume, 'state')],
     ['a relative path', (volume) => path.relative(process.cwd(), volume)],
-  ])('is refused when the name is %s', (_, named) => {
+  ])('a volume is refused when the name is %s', (_, named) => {
     expectRefused(onVolume({ named }), 'On a volume of a container: docs/operate/service.md#kubernetes');
   });
 });
 
-describe('a state that is a link', () => {
-  it('a link as the state folder is refused, with the folder it leads to', () => {
-    const dir = prepared();
-    const link = path.join(folder(), 'link');
-    symlinkSync(dir, link);
+it('a link as the state folder is refused, with the folder it leads to', () => {
+  const dir = prepared();
+  const link = path.join(folder(), 'link');
+  symlinkSync(dir, link);
 
-    expectRefused(link, `--local ${dir}`);
-    expectRefused(`${link}/`, `${link} is a symbolic link`);
-    symlinkSync(path.join(folder(), 'nowhere'), `${link}2`);
-    expectRefused(`${link}2`, 'is a symbolic link');
-    expect(() => openEmbeddedState(path.join(link, '.')).close()).toThrow(unsafe);
-  });
+  expectRefused(link, `--local ${dir}`);
+  expectRefused(`${link}/`, `${link} is a symbolic link`);
+  symlinkSync(path.join(folder(), 'nowhere'), `${link}2`);
+  expectRefused(`${link}2`, 'is a symbolic link');
+  expect(() => openEmbeddedState(path.join(link, '.')).close()).toThrow(unsafe);
+});
 
-  it.skipIf(!isRoot).each([
-    ['itself', ''],
-    ['behind a link of this user', 'own'],
-    ['relative', '../'],
-  ])('is refused below a link of another user: %s', (_, kind) => {
-    const dir = prepared();
-    const [top, shared] = [folder(), folder()];
-    chmodSync(shared, 0o1777);
-    const foreign = path.join(shared, 'foreign');
-    const target = path.dirname(dir);
-    symlinkSync(kind === '../' ? path.relative(shared, target) : target, foreign);
-    lchownSync(foreign, somebody, somebody);
-    symlinkSync(foreign, path.join(top, 'own'));
+it.skipIf(!isRoot).each([
+  ['itself', ''],
+  ['behind a link of this user', 'own'],
+  ['relative', '../'],
+])('a state below a link of another user is refused: %s', (_, kind) => {
+  const dir = prepared();
+  const [top, shared] = [folder(), folder()];
+  chmodSync(shared, 0o1777);
+  const foreign = path.join(shared, 'foreign');
+  const target = path.dirname(dir);
+  symlinkSync(kind === '../' ? path.relative(shared, target) : target, foreign);
+  lchownSync(foreign, somebody, somebody);
+  symlinkSync(foreign, path.join(top, 'own'));
 
-    const way = kind === 'own' ? path.join(top, 'own') : foreign;
-    expectRefused(
-      path.join(way, 'state'),
-      `${foreign}, a link on the way to the folder of the bridge, belongs to`,
-    );
-  });
+  const way = kind === 'own' ? path.join(top, 'own') : foreign;
+  expectRefused(
+    path.join(way, 'state'),
+    `${foreign}, a link on the way to the folder of the bridge, belongs to`,
+  );
+});
 
-  it('a state below a link is refused when others may write beside the link', () => {
-    const dir = prepared();
-    const open = folder();
-    symlinkSync(path.dirname(dir), path.join(open, 'link'));
-    chmodSync(open, 0o777);
+it('a state below a link is refused when others may write beside the link', () => {
+  const dir = prepared();
+  const open = folder();
+  symlinkSync(path.dirname(dir), path.join(open, 'link'));
+  chmodSync(open, 0o777);
 
-    expectRefused(path.join(open, 'link', 'state'), `chmod go-w ${open}`);
-  });
+  expectRefused(path.join(open, 'link', 'state'), `chmod go-w ${open}`);
+});
 
-  it('a state below links in a circle is refused by the system', () => {
-    const top = folder();
-    symlinkSync('b', path.join(top, 'a'));
-    symlinkSync('a', path.join(top, 'b'));
+it('a state below links in a circle is refused by the system', () => {
+  const top = folder();
+  symlinkSync('b', path.join(top, 'a'));
+  symlinkSync('a', path.join(top, 'b'));
 
-    const open = () => openEmbeddedState(path.join(top, 'a', 'state'));
-    expect(open).toThrow(expect.objectContaining({ code: 'state-not-writable' }));
-  });
+  const open = () => openEmbeddedState(path.join(top, 'a', 'state'));
+  expect(open).toThrow(expect.objectContaining({ code: 'state-not-writable' }));
+});
 
-  it('may stand in a folder that is one', () => {
-    const dir = prepared();
-    const link = path.join(folder(), 'above');
-    symlinkSync(path.dirname(dir), link);
+it('a state folder may stand in a folder that is a link', () => {
+  const dir = prepared();
+  const link = path.join(folder(), 'above');
+  symlinkSync(path.dirname(dir), link);
 
-    expect(() => openEmbeddedState(path.join(link, 'state')).close()).not.toThrow();
-  });
+  expect(() => openEmbeddedState(path.join(link, 'state')).close()).not.toThrow();
+});
 
-  it.each([
-    'bridge.db',
-    'bridge.db-shm',
-    'run.lock',
-    'run.lock-wal',
-    'was-readable',
-    'heartbeat',
-    'published.json',
-  ])('is refused as %s, and what it leads to stays as it is', (name) => {
-    const dir = prepared();
-    const file = path.join(dir, name);
-    const elsewhere = path.join(folder(), 'precious');
-    if (existsSync(file)) renameSync(file, elsewhere);
-    else writeFileSync(elsewhere, 'precious');
-    chmodSync(elsewhere, 0o644);
-    symlinkSync(elsewhere, file);
-    const before = readFileSync(elsewhere);
+it.each([
+  'bridge.db',
+  'bridge.db-shm',
+  'run.lock',
+  'run.lock-wal',
+  'was-readable',
+  'heartbeat',
+  'published.json',
+])('a linked file is refused as %s, and its target stays as it is', (name) => {
+  const dir = prepared();
+  const file = path.join(dir, name);
+  const elsewhere = path.join(folder(), 'precious');
+  if (existsSync(file)) renameSync(file, elsewhere);
+  else writeFileSync(elsewhere, 'precious');
+  chmodSync(elsewhere, 0o644);
+  symlinkSync(elsewhere, file);
+  const before = readFileSync(elsewhere);
 
-    expectRefused(dir, `${file} is a symbolic link`);
-    expect(lstatSync(elsewhere).mode & 0o777).toBe(0o644);
-    expect(readFileSync(elsewhere).equals(before)).toBe(true);
-  });
+  expectRefused(dir, `${file} is a symbolic link`);
+  expect(lstatSync(elsewhere).mode & 0o777).toBe(0o644);
+  expect(readFileSync(elsewhere).equals(before)).toBe(true);
+});
 
-  it('a link is replaced where a run is about to write its mark', async () => {
-    const dir = prepared();
-    const elsewhere = path.join(folder(), 'precious');
-    writeFileSync(elsewhere, 'precious');
-    symlinkSync(elsewhere, path.join(dir, 'published.json.next'));
+it('a link is replaced where a run is about to write its mark', async () => {
+  const dir = prepared();
+  const elsewhere = path.join(folder(), 'precious');
+  writeFileSync(elsewhere, 'precious');
+  symlinkSync(elsewhere, path.join(dir, 'published.json.next'));
 
-    await markWriter(dir, { lastEvent: () => 7, makeDurable: async () => undefined })();
+  await markWriter(dir, { lastEvent: () => 7, makeDurable: async () => undefined })();
 
-    expect(readFileSync(elsewhere, 'utf8')).toBe('precious');
-    expect(readFileSync(path.join(dir, 'published.json'), 'utf8')).toContain('"event":7');
-  });
+  expect(readFileSync(elsewhere, 'utf8')).toBe('precious');
+  expect(readFileSync(path.join(dir, 'published.json'), 'utf8')).toContain('"event":7');
 });
