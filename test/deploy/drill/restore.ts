@@ -119,7 +119,7 @@ export async function restoreSteps(deployment: Deployment): Promise<Deployment> 
   await steps.check('restore: the feed-state table is lost, and there is none to be restored', async () => {
     await lose(feedStateTable);
     control.setStatus(fourth, 'limited');
-    await follow('empty-feed-state', { TABLE: feedStateTable });
+    await follow('empty-table', { TABLE: feedStateTable });
     await follow('connect-anew', { NAME, TIME: inBrowser() });
     await poll();
     await expectHeldIsTrue();
@@ -129,7 +129,7 @@ export async function restoreSteps(deployment: Deployment): Promise<Deployment> 
     await lose(advertStatusTable);
     control.setStatus(third, 'active');
     await follow('new-generation', { NAME, TIME: shortlyBefore() });
-    await follow('empty-advert-status', { TABLE: advertStatusTable });
+    await follow('empty-table', { TABLE: advertStatusTable });
     await poll();
     await follow('backfill', { NAME });
     await expectHeldIsTrue();
