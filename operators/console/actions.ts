@@ -42,7 +42,10 @@ const deadLettersAtOnce = 1_000;
 const shownActions = 10;
 const maxSaid = 500;
 
-export type ActionsOptions = Pick<ConsoleOptions, 'program' | 'place' | 'env' | 'breaks' | 'say'> & {
+export type ActionsOptions = Pick<
+  ConsoleOptions,
+  'program' | 'place' | 'command' | 'env' | 'breaks' | 'say'
+> & {
   readonly bridge: Pick<Bridge, 'who'> & { readonly clock: Pick<Clock, 'now'> };
 };
 
@@ -51,7 +54,7 @@ type Ended = Pick<Action, 'state' | 'says'> & { readonly code?: string | undefin
 
 /** @param onChange called whenever the list of actions has changed, with what AWS denied the caller to do */
 export function createActions(
-  { program, place, env, breaks, say, bridge: { clock, who } }: ActionsOptions,
+  { program, place, command, env, breaks, say, bridge: { clock, who } }: ActionsOptions,
   onChange: (actions: readonly Action[], denied: readonly string[]) => void,
 ) {
   let actions: readonly Action[] = [];
@@ -132,7 +135,7 @@ export function createActions(
   }
 
   function commandOf(wanted: Wanted): string {
-    if (wanted.action !== 'break') return commandLineOf(wanted);
+    if (wanted.action !== 'break') return command(wordsOf(wanted));
     const known = breaks?.list().find(({ name: what }) => what === wanted.what);
     if (!known) throw new RangeError('there is nothing of this name to break');
     return known.command;
@@ -181,8 +184,8 @@ function partsOf(wanted: Commanded): string[][] {
 const countOf = (wanted: Commanded): number => ('ids' in wanted ? wanted.ids.length : 0);
 
 /** As a person would write it. */
-function commandLineOf(wanted: Commanded): string {
+function wordsOf(wanted: Commanded): string {
   const [first = []] = partsOf(wanted);
   const shown = countOf(wanted) > 3 ? first.slice(0, 3) : first;
-  return `advert-bridge ${shown.map(quoted).join(' ')}${shown === first ? '' : ` … (${countOf(wanted)} IDs)`}`;
+  return `${shown.map(quoted).join(' ')}${shown === first ? '' : ` … (${countOf(wanted)} IDs)`}`;
 }

@@ -1,5 +1,4 @@
 /** The console: a page on loopback that shows how a bridge is doing, and does what its commands do. */
-import { quoted } from '../../shared/domain/text.ts';
 import { createActions } from './actions.ts';
 import { readAssets } from './assets.ts';
 import { createLive } from './live.ts';
@@ -15,12 +14,12 @@ export interface Console {
 
 /** @throws {NodeJS.ErrnoException} when the port is in use */
 export async function startConsole(options: ConsoleOptions): Promise<Console> {
-  const { bridge, port, isReadOnly, version, place, again } = options;
+  const { bridge, port, isReadOnly, version, command, again } = options;
   const live = createLive(options, {
     ...{ requestsPerSecond: null, pollSeconds: null },
     kind: bridge.kind,
     name: bridge.name,
-    place: place.map(quoted).join(' '),
+    command: command('{}'),
     ...{ version, isReadOnly, again },
   });
   const actions = createActions(options, live.showActions);

@@ -12,8 +12,8 @@ export interface Snapshot {
     readonly kind: 'local' | 'stack';
     /** The folder, or the stack. */
     readonly name: string;
-    /** Appended to the commands that the page shows. */
-    readonly place: string;
+    /** The command line for this bridge, with `{}` in place of the words of a command. */
+    readonly command: string;
     /** The command that starts this console again. */
     readonly again: string;
     readonly version: string;

@@ -51,6 +51,8 @@ export function accountStatus(
     reason,
     paused: shownPause(heldBy(account, 'operator', nowMs)),
     hold: shownHold(account),
+    /** When what failed is tried again at the earliest; null without a known time. */
+    nextTrial: instant(nextTrialOf(account, feeds, nowMs)),
     /** Since the feed was last read to its end, or since `connect`; null without a feed. */
     lagSeconds,
     lastSuccess: instant(lastSuccess),
@@ -78,7 +80,18 @@ const tried = 'poll-failed';
 /** 2: two or more in a row. */
 function failedPolls({ problem, lastPolled = 0 }: FeedState): number {
   if (problem === undefined || lastPolled < problem.since) return 0;
-  return lastPolled > problem.since ? 2 : 1;
+  // That nothing was sent is no failure: the hold that kept it may be over.
+  return lastPolled > problem.since && problem.kind !== 'paused' ? 2 : 1;
+}
+
+/** At the end of the account's hold, or of the wait of its feed. */
+function nextTrialOf(
+  account: PartnerAccount,
+  feeds: readonly FeedState[],
+  nowMs: number,
+): number | undefined {
+  const waits = feeds.flatMap(({ problem }) => waitOf(problem, nowMs)?.until ?? []);
+  return blamingHold(account)?.until ?? (waits.length > 0 ? Math.min(...waits) : undefined);
 }
 
 const instant = (ms: number | undefined): string | null => (ms === undefined ? null : toInstant(ms));

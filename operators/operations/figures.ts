@@ -28,7 +28,7 @@ interface Answers extends Readonly<Record<'rateUsed' | 'rateUsedAtMost' | 'maxRe
 export function answersLines(answers: Answers): string[] {
   const { counts, meanMs, rateUsed, rateUsedAtMost, maxRequestsPerSecond } = answers;
   const kinds = Object.entries(counts).map(
-    ([kind, number]) => `${count(number)} ${answerWords[kind] ?? kind}`,
+    ([kind, number]) => `${count(number)} ${answerWords[kind] ?? wordsOf(kind)}`,
   );
   if (kinds.length === 0) return ['answers of the last 15 min: none, because nothing was requested'];
   const mean = meanMs === null ? '' : `, ${count(meanMs)} ms on average`;
@@ -37,6 +37,10 @@ export function answersLines(answers: Answers): string[] {
     `rate: ${percent(rateUsed)} of ${maxRequestsPerSecond} requests a second used, ${percent(rateUsedAtMost)} in the busiest minute`,
   ];
 }
+
+/** The words of a name or a code, such as `inFlight` or `refresh-token-rejected`. */
+export const wordsOf = (name: string): string =>
+  name.replace(/-|[A-Z]/g, (found) => ` ${found === '-' ? '' : found.toLowerCase()}`);
 
 const answerWords: Readonly<Record<string, string>> = {
   none: 'without an answer',

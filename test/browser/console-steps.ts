@@ -82,6 +82,7 @@ export async function consoleSteps(
     await page.getByRole('button', { name: 'Pause main' }).focus();
     await page.keyboard.press('Enter');
     await page.getByLabel('Why?').waitFor();
+    await page.getByText(/pause main --local /).waitFor();
     await page.keyboard.type('a look <b>inside</b>');
     await page.keyboard.press('Enter');
     await state('paused').waitFor();
@@ -193,7 +194,8 @@ async function replayCookie(page: Page): Promise<void> {
 const broken = [
   ['Process killed', /^1 needs attention/],
   ['User revokes', /^1 needs attention/],
-  ['Service down', /^(Trying again|Waiting)/],
+  // Amber after the first failed poll, red after the second, a second later.
+  ['Service down', /^(Trying again|Waiting|\d need)/],
 ] as const;
 
 /** The demo that `npm start` begins. */
@@ -212,14 +214,23 @@ export async function demoSteps(
         await titleMatches(title, goneMs);
         if (name === 'Service down') {
           await titleMatches(/need/);
+          await page
+            .getByText(/tries again in \d+ s/)
+            .first()
+            .waitFor();
           await checkLooks(page, screenshots, 'demo');
         }
         await page.getByRole('button', { name, pressed: true }).click();
         await titleMatches(/^All well/);
       }
       await page.getByRole('button', { name: 'Cursor rejected' }).click();
-      await page.getByText(/The cursor of main was rejected at [\d:]{8}/).waitFor();
+      const reset = page.getByText(/The cursor of main was rejected at [\d:]{8}/);
+      await reset.waitFor();
       await checkLooks(page, screenshots, 'demo-cursor', 'light');
+      await page.getByRole('button', { name: 'User revokes' }).click();
+      await reset.waitFor({ state: 'hidden' });
+      await page.getByText('refresh token rejected').waitFor();
+      await checkLooks(page, screenshots, 'demo-stopped', 'narrow');
       await close();
       demo.kill('SIGTERM');
       await demo.ended;

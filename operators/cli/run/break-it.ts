@@ -37,7 +37,7 @@ export function createBreaks({ sandbox, run, reconnect, commands }: BreakItOptio
       ...answering(429, { 'retry-after': '2' }),
     },
     'Address blocked (403)': {
-      says: 'As a firewall in front of the service would. The bridge opens its circuit: single requests try it, more and more rarely.',
+      says: 'As a firewall in front of the service would. The bridge stops sending, and tries with single requests, more and more rarely.',
       ...answering(403),
     },
     'User revokes': {

@@ -1,11 +1,10 @@
 import { printableLine } from '../../../shared/domain/text.ts';
-import { answersLines, are, count, duration } from '../../operations/figures.ts';
+import { answersLines, are, count, duration, wordsOf } from '../../operations/figures.ts';
 
 export { answersLines, are, count, duration };
 
 type Facts = Readonly<Record<string, unknown>>;
 
-const wordsOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 /** A generation is an identifier. */
 const cellOf = (name: string, value: unknown): string =>
   Number.isInteger(value) && name !== 'generation'

@@ -1,9 +1,9 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
-import { count, duration } from '../../operations/figures.ts';
+import { count, duration, wordsOf } from '../../operations/figures.ts';
 import type { Facts, Snapshot } from '../snapshot.ts';
 import type { Question } from './dialog.ts';
-import { readable, time } from './format.ts';
+import { commandLine, readable, time } from './format.ts';
 import { inTime, isTrying } from './verdict.ts';
 import { Wide } from './wide.ts';
 
@@ -40,7 +40,7 @@ export function Accounts({ snapshot, ask }: { snapshot: Snapshot; ask: Ask }) {
           <tbody>${found.slice(0, maxShown).map((account) => html`<${Row} key=${account.name} ...${{ account, snapshot, ask }} />`)}</tbody>
         </table>
       <//>
-      ${accounts.length === 0 && html`<p>None is connected. Connect one: <code>advert-bridge connect NAME ${bridge.place}</code></p>`}
+      ${accounts.length === 0 && html`<p>None is connected. Connect one: <code>${commandLine(bridge, 'connect NAME')}</code></p>`}
       ${rest > 0 && html`<p>And ${count(rest)} more. Find one by its name.</p>`}
     </section>
   `;
@@ -53,7 +53,7 @@ function urgency({ state, reason, needsPerson, lagSeconds }: Account): number {
 }
 
 function Row({ account, snapshot, ask }: { account: Account; snapshot: Snapshot; ask: Ask }) {
-  const { name, reason, hold, lastCursorReset, lagSeconds, books } = account;
+  const { name, state, reason, hold, nextTrial, lastCursorReset, lagSeconds, books } = account;
   const rate = snapshot.bridge.requestsPerSecond;
   // What failed or was redriven comes back at half of the rate; while the account is on hold, only single requests go out.
   const isTimed = rate !== null && hold === null && books.inFlight >= rate;
@@ -63,8 +63,8 @@ function Row({ account, snapshot, ask }: { account: Account; snapshot: Snapshot;
   return html`<tr>
     <th scope="row">${name}</th>
     <td><span class=${`state ${tone}`}>${shown}</span>
-      ${reason && html`<span class="reason">${readable(reason)}</span>`}
-      ${hold?.until && html`<span class="reason">tries again ${inTime(hold.until, Date.now())}</span>`}
+      ${reason && html`<span class="reason">${state === 'stopped' ? wordsOf(reason) : readable(reason)}</span>`}
+      ${nextTrial && html`<span class="reason">tries again ${inTime(nextTrial, Date.now())}</span>`}
       ${lastCursorReset && html`<span class="reason">cursor rejected ${time(lastCursorReset)}: its feed was read again</span>`}</td>
     <td class="short">${lagSeconds === null ? 'no feed' : duration(lagSeconds)}</td>
     <td class="short">${count(books.inFlight)}${waits}</td>
@@ -72,7 +72,7 @@ function Row({ account, snapshot, ask }: { account: Account; snapshot: Snapshot;
     <td>${last ? html`<time datetime=${last}>${time(last)}</time>` : 'none seen yet'}</td>
     ${
       !snapshot.bridge.isReadOnly &&
-      html`<td><div class="buttons">${questionsFor(account, snapshot.bridge.place).map(
+      html`<td><div class="buttons">${questionsFor(account, snapshot.bridge).map(
         (question) => html`<${Asking} key=${question.label} of=${name} ...${{ question, snapshot, ask }} />`,
       )}</div></td>`
     }
@@ -114,7 +114,7 @@ export function Asking({
 export type Labelled = Question & { readonly label: string; readonly kind: string };
 
 /** @param name without it, the whole bridge */
-export function pauseOrResume(isPaused: boolean, place: string, name?: string): Labelled {
+export function pauseOrResume(isPaused: boolean, bridge: Snapshot['bridge'], name?: string): Labelled {
   const [verb, kind] = isPaused ? ['Resume', 'resume'] : ['Pause', 'pause'];
   const button = `${verb} ${name ?? 'the whole bridge'}`;
   return {
@@ -123,32 +123,32 @@ export function pauseOrResume(isPaused: boolean, place: string, name?: string): 
       ? 'Polling begins again, and what waits is fetched. Any other pause stays.'
       : 'No request is sent to the partner service until somebody resumes it. Nothing is lost.',
     ...(!isPaused && { field: { label: 'Why?', name: 'reason', type: 'text' } }),
-    command: ['advert-bridge', kind, name ?? [], place].flat().join(' '),
+    command: commandLine(bridge, name === undefined ? kind : `${kind} ${name}`),
     action: (reason) => ({ action: kind, ...(name && { name }), ...(reason && { reason }) }),
   };
 }
 
 /** What can be done with an account. */
-function questionsFor({ name, paused }: Account, place: string): Labelled[] {
+function questionsFor({ name, paused }: Account, bridge: Snapshot['bridge']): Labelled[] {
   const steer = (label: string, action: string, says: string, more: Partial<Question> = {}): Labelled => ({
     label,
     kind: action,
     heading: `${label}: ${name}`,
     says,
     button: `${label} ${name}`,
-    command: `advert-bridge ${action} ${name} ${place}`,
+    command: commandLine(bridge, `${action} ${name}`),
     action: () => ({ action, name }),
     ...more,
   });
   return [
-    pauseOrResume(Boolean(paused), place, name),
+    pauseOrResume(Boolean(paused), bridge, name),
     steer('Poll now', 'poll', 'Reads its feed once, without waiting for the next poll.'),
     steer(
       'Resync',
       'resync',
       'Reads its feed again from a time. What was delivered already is not published again.',
       {
-        command: `advert-bridge resync ${name} --since TIME ${place}`,
+        command: commandLine(bridge, `resync ${name} --since TIME`),
         field: { label: 'From', name: 'since', type: 'datetime-local' },
         action: (local) => ({ action: 'resync', name, since: new Date(local).toISOString() }),
       },

@@ -13,16 +13,16 @@ export function BreakIt({
   accounts: Facts['partnerAccounts'];
 }) {
   const [refused, setRefused] = useState('');
-  const [pressed, setPressed] = useState('');
+  const [pressed, setPressed] = useState({ what: '', resets: new Map<string, string | null>() });
   if (breaks.length === 0) return null;
   const press = (what: string) => {
-    setPressed(what);
+    setPressed({ what, resets: new Map(accounts.map((one) => [one.name, one.lastCursorReset])) });
     act({ action: 'break', what }).then(
       () => setRefused(''),
       (error: Error) => setRefused(error.message),
     );
   };
-  const explained = breaks.find(({ name }) => name === pressed);
+  const explained = breaks.find(({ name }) => name === pressed.what);
   return html`<section aria-labelledby="break" class="break">
     <h2 id="break">Break it</h2>
     <p>This is the demo, so nothing is at stake. Press a button and watch what the bridge does; press it again to end it.</p>
@@ -32,7 +32,10 @@ export function BreakIt({
     )}</div>
     <p aria-live="polite">${explained?.says}${accounts.map(
       ({ name, lastCursorReset }) =>
-        lastCursorReset && ` The cursor of ${name} was rejected at ${time(lastCursorReset)}.`,
+        pressed.what !== '' &&
+        lastCursorReset !== null &&
+        lastCursorReset !== pressed.resets.get(name) &&
+        ` The cursor of ${name} was rejected at ${time(lastCursorReset)}.`,
     )}</p>
     <p role="alert">${refused && `Not done: ${refused}`}</p>
   </section>`;

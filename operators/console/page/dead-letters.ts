@@ -4,7 +4,7 @@ import { printableLine as printable } from '../../../shared/domain/text.ts';
 import { count } from '../../operations/figures.ts';
 import type { ShownDeadLetters, Snapshot } from '../snapshot.ts';
 import { type Ask, Asking } from './accounts.ts';
-import { counted, time } from './format.ts';
+import { commandLine, counted, time } from './format.ts';
 import { readDeadLetters } from './server.ts';
 import { Wide } from './wide.ts';
 
@@ -14,7 +14,7 @@ export function DeadLetters({ snapshot, ask }: { snapshot: Snapshot; ask: Ask })
   const [found, setFound] = useState<ShownDeadLetters>();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const total = snapshot.facts?.queue.deadLetters ?? 0;
-  const { isReadOnly, place } = snapshot.bridge;
+  const { isReadOnly } = snapshot.bridge;
 
   useEffect(() => {
     let isCurrent = true;
@@ -50,7 +50,7 @@ export function DeadLetters({ snapshot, ask }: { snapshot: Snapshot; ask: Ask })
       ${
         total > 0 &&
         html`
-          <p>The bridge gave up on ${counted(total, 'advert')}. When the cause is fixed, redrive them.</p>
+          <p>The bridge gave up on ${counted(total, 'change')}. When the cause is fixed, redrive them.</p>
           <div class="inline">
             <label>Filter
               <input type="search" value=${filter} onInput=${(event: InputEvent) => setFilter((event.target as HTMLInputElement).value)} />
@@ -68,7 +68,10 @@ export function DeadLetters({ snapshot, ask }: { snapshot: Snapshot; ask: Ask })
                       heading: `${label} ${counted(ids.length, 'dead letter')}?`,
                       says,
                       button: `${label} ${counted(ids.length, 'dead letter')}`,
-                      command: `advert-bridge dead-letters ${action} ${ids.slice(0, 2).join(' ')}${ids.length > 2 ? ' …' : ''} ${place}`,
+                      command: commandLine(
+                        snapshot.bridge,
+                        `dead-letters ${action} ${ids.slice(0, 2).join(' ')}${ids.length > 2 ? ' …' : ''}`,
+                      ),
                       action: () => ({ action, ids }),
                     }} />`,
                 )}

@@ -1,8 +1,13 @@
 import { printableLine } from '../../../shared/domain/text.ts';
 import { are } from '../../operations/figures.ts';
+import type { Snapshot } from '../snapshot.ts';
 
 /** `1 dead letter`, `1,000 dead letters`. */
 export const counted = (value: number, noun: string): string => are(value, noun, `${noun}s`);
+
+/** As an operator would give the command. */
+export const commandLine = ({ command }: Snapshot['bridge'], words: string): string =>
+  command.replace('{}', () => words);
 
 const timeOfDay = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 const dayAndTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });

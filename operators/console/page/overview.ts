@@ -21,7 +21,7 @@ export const Header = ({
     <p role="status">${readable(verdict.sentence)}${verdict.command && html` <code>${verdict.command}</code>`}</p>
     ${verdict.passing && html`<p class="passing">${verdict.passing}</p>`}
     <p class="where">Advert Bridge${snapshot && ` ${snapshot.bridge.version}: ${snapshot.bridge.kind === 'local' ? 'the embedded bridge in' : 'stack'} ${snapshot.bridge.name}`}</p>
-    ${snapshot && !snapshot.bridge.isReadOnly && html`<div class="buttons"><${Asking} of="" question=${pauseOrResume(snapshot.facts?.paused != null, snapshot.bridge.place)} ...${{ snapshot, ask }} /></div>`}
+    ${snapshot && !snapshot.bridge.isReadOnly && html`<div class="buttons"><${Asking} of="" question=${pauseOrResume(snapshot.facts?.paused != null, snapshot.bridge)} ...${{ snapshot, ask }} /></div>`}
   </header>
 `;
 
@@ -47,9 +47,14 @@ export function Findings({ findings }: { findings: readonly Finding[] }) {
   </section>`;
 }
 
+function waitingText({ queue, oldestWaitingSeconds: oldest }: Facts): string {
+  if (queue.waiting === 0) return 'nothing waits';
+  return oldest === null ? 'not known for how long' : `the oldest for ${duration(oldest)}`;
+}
+
 /** The flow as it is. */
 export function Flow({ facts, kind }: { facts: Facts; kind: Snapshot['bridge']['kind'] }) {
-  const { partnerAccounts, queue, oldestWaitingSeconds, lastDrain } = facts;
+  const { partnerAccounts, queue, lastDrain } = facts;
   const sum = (of: (books: (typeof partnerAccounts)[number]['books']) => number) =>
     partnerAccounts.reduce((total, { books }) => total + of(books), 0);
   const steps = [
@@ -58,11 +63,7 @@ export function Flow({ facts, kind }: { facts: Facts; kind: Snapshot['bridge']['
       `${count(sum(({ listed }) => listed))} changes listed`,
       lastDrain ? `last polled ${time(lastDrain)}` : 'not polled yet',
     ],
-    [
-      'Queue',
-      `${count(queue.waiting)} waiting`,
-      oldestWaitingSeconds === null ? 'nothing waits' : `the oldest for ${duration(oldestWaitingSeconds)}`,
-    ],
+    ['Queue', `${count(queue.waiting)} waiting`, waitingText(facts)],
     [
       'Adverts',
       `${count(sum(({ unchanged, coalesced }) => unchanged + coalesced))} without a new status`,

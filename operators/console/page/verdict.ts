@@ -74,16 +74,14 @@ export const isTrying = ({ state, reason, hold }: Facts['partnerAccounts'][numbe
 function nextTrial(facts: Facts, pollSeconds: number | null, nowMs: number): string | undefined {
   const { pausedUntil, partnerAccounts, lastDrain } = facts;
   if (pausedUntil !== null) return `The next request is sent ${inTime(pausedUntil, nowMs)}.`;
-  const holds = partnerAccounts.flatMap(({ name, hold }) =>
-    hold?.until ? [{ name, until: hold.until }] : [],
-  );
-  const [first] = holds.sort((a, b) => a.until.localeCompare(b.until));
-  if (first) return `The next request for ${first.name} is sent ${inTime(first.until, nowMs)}.`;
+  const trials = partnerAccounts.flatMap(({ name, nextTrial: at }) => (at ? [{ name, at }] : []));
+  const [first] = trials.sort((a, b) => a.at.localeCompare(b.at));
+  if (first) return `The next request for ${first.name} is sent ${inTime(first.at, nowMs)}.`;
   const isPolled =
     facts.isRunning !== false && !facts.standstill && facts.paused === null && facts.hold === null;
   if (!isPolled || !partnerAccounts.some(isTrying) || pollSeconds === null || !lastDrain) return undefined;
   const next = Date.parse(lastDrain) + pollSeconds * 1000;
-  return `The next poll is ${inTime(new Date(next).toISOString(), nowMs)}.`;
+  return `The next poll begins ${inTime(new Date(next).toISOString(), nowMs)}.`;
 }
 
 /** `in 12 s`, or `now`. */

@@ -6,11 +6,13 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 export function Wide({ label, children }: { label: string; children: ComponentChildren }) {
   const frame = useRef<HTMLDivElement>(null);
   const [isCut, setIsCut] = useState(false);
-  // The page is drawn every second, so this follows the window and the table.
   useEffect(() => {
-    const { scrollWidth = 0, clientWidth = 0 } = frame.current ?? {};
-    setIsCut(scrollWidth > clientWidth);
-  });
+    const { current: element } = frame;
+    if (!element) return;
+    const resized = new ResizeObserver(() => setIsCut(element.scrollWidth > element.clientWidth));
+    for (const each of [element, ...element.children]) resized.observe(each);
+    return () => resized.disconnect();
+  }, []);
   return html`
     ${isCut && html`<p class="reason">The table goes on to the right: scroll it sideways.</p>`}
     <div class="wide" ref=${frame} tabindex="0" role="group" aria-label=${`Table of ${label}`}>${children}</div>

@@ -182,7 +182,7 @@ export const accountFacts = (account: Named, what: string, { kind }: Pick<Mends,
   application: applicationWords(kind),
   paused: account.paused ? pausedText(account.paused) : 'paused',
   tries: triesAt(what === 'held' ? account.hold : undefined),
-  minutes: Math.round((account.lagSeconds ?? 0) / 60),
+  lag: duration(account.lagSeconds ?? 0),
   refreshTokenExpiresAt: account.refreshTokenExpiresAt,
 });
 

@@ -93,7 +93,7 @@ export const blockedAddress: Exercise = {
     await drain(cloud, outputs.drainFunctionName);
   },
   async mend(scene) {
-    assert.match(await scene.follow('status'), /The circuit is open/);
+    assert.match(await scene.follow('status'), /as if it blocked this address/);
     scene.deployment.sandbox.control.faults.clear();
     await scene.follow('resume-early');
     await resumed(scene);

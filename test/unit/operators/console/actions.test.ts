@@ -16,6 +16,7 @@ function started(script = echo) {
     {
       program: [process.execPath, '-e', script, '--'],
       place: ['--local', '/srv/bridge'],
+      command: (words) => `npx advert-bridge ${words} --local /srv/bridge`,
       env: {},
       bridge: { clock: { now: () => 0 }, who: async () => 'eva' },
       say: (line) => log.push(line),
@@ -53,8 +54,8 @@ describe('an action of the page', () => {
   ])('runs the command that it shows, and is logged with who did it: %j', async (given, command) => {
     const { action, log } = await done(given);
     const says = `${command} --local /srv/bridge`;
-    expect(action).toMatchObject({ state: 'done', command: `advert-bridge ${command}`, says });
-    expect(log).toEqual([`eva: advert-bridge ${command}`]);
+    expect(action).toMatchObject({ state: 'done', command: `npx advert-bridge ${says}`, says });
+    expect(log).toEqual([`eva: npx advert-bridge ${says}`]);
   });
 
   it.each([
@@ -87,7 +88,9 @@ describe('an action of the page', () => {
     const { action } = await done({ action: 'redrive', ids: manyIds });
     expect(action?.state).toBe('done');
     expect(action?.says).toMatch(/^2500 of 2500: dead-letters redrive main\/2000 /);
-    expect(action?.command).toBe('advert-bridge dead-letters redrive main/0 … (2500 IDs)');
+    expect(action?.command).toBe(
+      'npx advert-bridge dead-letters redrive main/0 … (2500 IDs) --local /srv/bridge',
+    );
   });
 
   it('says how far it came when it is interrupted', async () => {

@@ -37,7 +37,7 @@ const seen = (facts: object = {}, more: object = {}): Received => ({
 });
 const failing = { partnerAccounts: ['second', 'third'].map((name) => ({ ...account, name, reason: '503' })) };
 const until = '1970-01-01T00:00:20.000Z';
-const waiting = { ...account, state: 'paused', reason: '503', hold: { kind: 'feed', until } };
+const waiting = { ...account, state: 'paused', reason: '503', hold: { kind: 'feed' }, nextTrial: until };
 const disconnected = { ...account, state: 'stopped', reason: 'disconnected' };
 
 describe('the title of the page', () => {
@@ -84,7 +84,8 @@ describe('before it is a finding, the page says', () => {
   it.each([
     [{ partnerAccounts: [waiting] }, 'The next request for main is sent in 12 s.'],
     [{ partnerAccounts: [waiting], pausedUntil: until }, 'The next request is sent in 12 s.'],
-    [failing, 'The next poll is in 52 s.'],
+    [failing, 'The next poll begins in 52 s.'],
+    [{ ...failing, lastDrain: '1969-12-31T23:59:00.000Z' }, 'The next poll begins now.'],
     [{ ...failing, isRunning: false }, undefined],
     [{ ...failing, hold: { kind: 'circuit', until: '1970-01-01T00:00:01.000Z' } }, undefined],
     [{}, undefined],

@@ -11,6 +11,7 @@ import type { Status, StatusPorts } from '../../../../operators/operations/statu
 import { ShapeError } from '../../../../shared/contract/checks.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { emptyBooks } from '../../../../shared/state/books.ts';
+import type { FeedProblem } from '../../../../shared/state/feed-states.ts';
 import { serviceHold, stopped, tokenHold } from '../../../helpers/holds.ts';
 import { feedProblem, stuckUntil } from '../../../helpers/records.ts';
 import { type GivenPorts, type GivenStatus, nowMs, statusOf } from './bridge-status.ts';
@@ -79,9 +80,9 @@ const unreadable: GivenPorts['feedStates'] = {
   },
 };
 /** The polls of this account's feed have failed for so long. */
-const failing = (ms: number): Given => ({
+const failing = (ms: number, more: Partial<FeedProblem> = {}): Given => ({
   feed: {
-    problem: feedProblem({ reason: '503', since: nowMs - ms }),
+    problem: feedProblem({ reason: '503', since: nowMs - ms, ...more }),
     ...{ lastPolled: nowMs, lastSuccess: nowMs - ms - 5_000 },
   },
 });
@@ -235,6 +236,12 @@ const rules: readonly [string, Given, string, RegExp | null][] = [
   ['a cursor that does not move', { feed: noProgress }, 'feed-stuck fault', /poll main$/],
   ['a feed whose last poll failed', failing(0), 'poll-failed attention', null],
   ['a feed whose last two polls failed', failing(1), 'unread fault', null],
+  [
+    'a feed that a hold kept from its last polls',
+    failing(1, { kind: 'paused' }),
+    'poll-failed attention',
+    null,
+  ],
   ['a feed that lags', { feed: { lastSuccess: nowMs - 301_000 } }, 'lagging fault', null],
   ['no feed', connected(-minute), 'feed-missing fault', /connect main/],
   ['a refresh token without use', unused(0), 'refresh-token-dying attention', /connect main/],
@@ -248,6 +255,20 @@ it.each(rules)('the one finding is right when there is %s', async (_, given, exp
   expect(JSON.stringify(Object.values(findings[0] ?? {}).filter(Boolean))).not.toMatch(/[{}]|undefined|null/);
   const { runbook } = findings[0] ?? expect.fail('one');
   if (runbook !== null) expect(headings).toContain(runbook);
+});
+
+it.each([
+  [
+    'a feed is polled again',
+    failing(1, { wait: { until: nowMs + 9_000, forMs: 9_000, why: 'failing' } }),
+    at(9_000),
+  ],
+  ['the hold of an account ends', one({ holds: [lasting] }), at(minute)],
+  ['nothing waits', {}, null],
+])('status names the next trial when %s', async (_, given: Given, expected) => {
+  const { partnerAccounts } = await statusOf(given);
+
+  expect(partnerAccounts[0]?.nextTrial).toBe(expected);
 });
 
 it.each<[string, Given]>([
@@ -364,7 +385,7 @@ describe('the first line of status', () => {
     ],
     ['all are stopped, and a webhook fails', { ...one(bad), ...webhook({ gone: true }) }, /^Not .*: main: /],
     ['a webhook is gone', webhook({ gone: true }), /^Delivering, but not to every webhook\.$/],
-    ['the circuit is open', circuit(0), /^Not delivering: The circuit is open: [^:]* trial\.$/],
+    ['the circuit is open', circuit(0), /^Not delivering: The partner service answers 403 [^:]* trial\.$/],
     ['there is one fault', { holds: [lasting] }, /^Not delivering since 2026-11-20T11:59:00.000Z: /],
     ['there is 429', paused429(0, minute), /^Late since .*T12:01:00/],
     ['nobody runs it', { ports: idle }, /^Not delivering: No process/],
