@@ -1,5 +1,5 @@
 /** Tests the guarantees of docs/operate/backup.md for an older feed-state table and a lost advert-status table. */
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { AdvertEvent } from '../../../shared/contract/events.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
@@ -29,39 +29,35 @@ function heldAfter(events: readonly AdvertEvent[]): Record<string, string | null
   return Object.fromEntries([...latest].map(([id, { data }]) => [id, data.status]));
 }
 
-describe('a feed-state table from before the latest events', () => {
-  it('publishes nothing twice and goes on with the next number', async () => {
-    const { store } = world.state;
-    const older = await store.list('feed');
-    await publish({ 1: 'limited', 3: 'active' });
-    const before = world.advertEvents();
-    for (const { name, value } of older) {
-      const key = { kind: 'feed', name } as const;
-      await store.put(key, value, (await store.get(key))?.etag ?? 'absent');
-    }
+it('a restored feed-state table repeats no event and no number', async () => {
+  const { store } = world.state;
+  const older = await store.list('feed');
+  await publish({ 1: 'limited', 3: 'active' });
+  const before = world.advertEvents();
+  for (const { name, value } of older) {
+    const key = { kind: 'feed', name } as const;
+    await store.put(key, value, (await store.get(key))?.etag ?? 'absent');
+  }
 
-    await publish({});
-    expect(world.advertEvents()).toEqual(before);
-    await publish({ 1: 'unpaid' });
+  await publish({});
+  expect(world.advertEvents()).toEqual(before);
+  await publish({ 1: 'unpaid' });
 
-    expect(world.advertEvents().slice(before.length)).toMatchObject([
-      { detail: { metadata: { sequence: 3 }, data: { advertId: '1', status: 'unpaid' } } },
-    ]);
-    const generations = world.advertEvents().map(({ detail }) => detail.metadata.generation);
-    expect(new Set(generations).size).toBe(1);
-  });
+  expect(world.advertEvents().slice(before.length)).toMatchObject([
+    { detail: { metadata: { sequence: 3 }, data: { advertId: '1', status: 'unpaid' } } },
+  ]);
+  const generations = world.advertEvents().map(({ detail }) => detail.metadata.generation);
+  expect(new Set(generations).size).toBe(1);
 });
 
-describe('a lost advert-status table', () => {
-  it('does no harm in a new generation, which is greater for every subscriber', async () => {
-    await publish({ 1: 'limited' });
-    await world.state.advertHistories.remove('main', (await world.account())?.generation ?? 0);
-    const since = new Date(world.clock.now() - 600_000).toISOString();
-    const user = { refreshToken: new Secret('refresh-anew'), newUser: true };
+it('a lost advert-status table does no harm in a new generation', async () => {
+  await publish({ 1: 'limited' });
+  await world.state.advertHistories.remove('main', (await world.account())?.generation ?? 0);
+  const since = new Date(world.clock.now() - 600_000).toISOString();
+  const user = { refreshToken: new Secret('refresh-anew'), newUser: true };
 
-    await world.connect.connect({ partnerAccount: 'main', ...user, since }, world.options());
-    await publish({ 1: 'unpaid' });
+  await world.connect.connect({ partnerAccount: 'main', ...user, since }, world.options());
+  await publish({ 1: 'unpaid' });
 
-    expect(heldAfter(world.advertEvents())).toEqual({ 1: 'unpaid', 2: 'active' });
-  });
+  expect(heldAfter(world.advertEvents())).toEqual({ 1: 'unpaid', 2: 'active' });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import type { Feed } from '../../../shared/contract/messages.ts';
@@ -77,44 +77,42 @@ async function setUp() {
   return { ...world, answers, round };
 }
 
-describe('a feed that is added as a value', () => {
-  it('is polled and published beside the adverts, with histories of its own', async () => {
-    const { answers, clock, round, published, books } = await setUp();
+it('a feed added as a value is published with histories of its own', async () => {
+  const { answers, clock, round, published, books } = await setUp();
 
-    const polls = await round();
+  const polls = await round();
 
-    expect(polls).toEqual([
-      { feed: 'adverts', end: 'up-to-date', listed: 1 },
-      { feed: 'vehicles', end: 'up-to-date', listed: 1 },
-    ]);
-    const [advert, vehicle] = published();
-    expect(advert).toMatchObject({
-      'detail-type': 'AdvertStatusChanged',
-      resources: ['advert-bridge/main/advert/7'],
-      detail: { data: { advertId: '7', status: 'active', previousStatus: null } },
-    });
-    expect(vehicle).toMatchObject({
-      'detail-type': 'VehicleStatusChanged',
-      resources: ['advert-bridge/main/vehicle/7'],
-      detail: {
-        metadata: { eventId: expect.stringMatching(/^main\/\d+\/vehicle-7\/1$/), sequence: 1 },
-        data: { vehicleId: '7', status: 'parked', previousStatus: null },
-      },
-    });
-    expect(await books()).toMatchObject({ listed: 2, events: 2, inFlight: 0 });
-
-    answers.delete('/api/partner/vehicles/7');
-    clock.advance(60_000);
-    await round();
-
-    expect(published().slice(2)).toMatchObject([
-      {
-        'detail-type': 'VehicleUnavailable',
-        detail: {
-          metadata: { sequence: 2 },
-          data: { vehicleId: '7', status: null, previousStatus: 'parked' },
-        },
-      },
-    ]);
+  expect(polls).toEqual([
+    { feed: 'adverts', end: 'up-to-date', listed: 1 },
+    { feed: 'vehicles', end: 'up-to-date', listed: 1 },
+  ]);
+  const [advert, vehicle] = published();
+  expect(advert).toMatchObject({
+    'detail-type': 'AdvertStatusChanged',
+    resources: ['advert-bridge/main/advert/7'],
+    detail: { data: { advertId: '7', status: 'active', previousStatus: null } },
   });
+  expect(vehicle).toMatchObject({
+    'detail-type': 'VehicleStatusChanged',
+    resources: ['advert-bridge/main/vehicle/7'],
+    detail: {
+      metadata: { eventId: expect.stringMatching(/^main\/\d+\/vehicle-7\/1$/), sequence: 1 },
+      data: { vehicleId: '7', status: 'parked', previousStatus: null },
+    },
+  });
+  expect(await books()).toMatchObject({ listed: 2, events: 2, inFlight: 0 });
+
+  answers.delete('/api/partner/vehicles/7');
+  clock.advance(60_000);
+  await round();
+
+  expect(published().slice(2)).toMatchObject([
+    {
+      'detail-type': 'VehicleUnavailable',
+      detail: {
+        metadata: { sequence: 2 },
+        data: { vehicleId: '7', status: null, previousStatus: 'parked' },
+      },
+    },
+  ]);
 });

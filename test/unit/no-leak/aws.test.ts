@@ -50,7 +50,7 @@ async function startBridge() {
   return { ...aws, places, ask, pass, [Symbol.asyncDispose]: aws.stop };
 }
 
-it('no secret leaves the deployed bridge through a whole life with faults that repeat them', async () => {
+it('no secret leaves the deployed bridge through a whole life with faults', async () => {
   await using bridge = await startBridge();
   const { control } = bridge.sandbox;
   const secretsManager = new SecretsManagerClient();

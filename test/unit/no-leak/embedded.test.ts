@@ -44,7 +44,7 @@ it('the search finds a secret wherever it leaks', () => {
   expect(leaksIn([{ where: 'here', text: 'nothing' }], [clientSecret])).toEqual([]);
 });
 
-it('no secret leaves the embedded bridge through a whole life with faults that repeat them', async () => {
+it('no secret leaves the embedded bridge through a whole life with faults', async () => {
   // It waits before it asks the token endpoint again.
   shortenWaits(20);
   const users = [{ name: 'main', refreshToken: firstToken, adverts: 0 }];

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { createWorld } from '../../../helpers/world.ts';
 
-it('check requests a token of the application, and returns its scope and the clock difference', async () => {
+it('a check of the application returns its scope and the clock difference', async () => {
   const { connect, service, options, clock } = await createWorld();
   service.grants.length = 0;
   service.state.tokens = () => ({ access_token: 'a', scope: ' write+v2  read' });
@@ -18,7 +18,7 @@ it('check requests a token of the application, and returns its scope and the clo
   expect(await connect.check(options())).toEqual({ scope: '', clockOffSeconds: -259_200 });
 });
 
-it('check takes an application that is not stored', async () => {
+it('a check takes an application that is not stored', async () => {
   const { connect, service, options } = await createWorld();
   const used: string[] = [];
   const { requestTokens } = service;
@@ -30,7 +30,7 @@ it('check takes an application that is not stored', async () => {
   expect(used).toEqual(['new']);
 });
 
-it('authorize names the application, the scope, the state, and where to return to', async () => {
+it('an authorization names application, scope, state and return address', async () => {
   const { connect, service } = await createWorld();
   service.authorizeUrl = ({ clientId, scope, state, redirectUri }) =>
     `https://partner/${[clientId.reveal(), scope, state, redirectUri].join(' ')}`;

@@ -22,7 +22,7 @@ describe('connect on a known name', () => {
     await world.handleBatch();
   });
 
-  it('takes the user any of whose adverts it knows, however many new ones are listed first', async () => {
+  it('connect takes a user any of whose listed adverts the bridge knows', async () => {
     listing([...Array.from({ length: 250 }, (_, index) => `${9_000 + index}`), '1']);
 
     const connected = await again();
@@ -31,7 +31,7 @@ describe('connect on a known name', () => {
     expect(connected.userUnverified).toBeUndefined();
   });
 
-  it('asks with what it was given, of its own feed, and for no longer than ten seconds', async () => {
+  it('connect asks with the given token for at most ten seconds', async () => {
     const connectOther = {
       partnerAccount: 'a-first',
       code: new Secret('code'),
@@ -75,7 +75,7 @@ describe('connect on a known name', () => {
       },
       /did not answer: no answer/,
     ],
-  ])('refuses and stores nothing when it cannot be told: %s', async (_case, prepare, reason) => {
+  ])('connect refuses and stores nothing when the user is uncertain: %s', async (_case, prepare, reason) => {
     const before = await stored();
     prepare();
 
@@ -112,7 +112,7 @@ describe('connect on a known name', () => {
       listingByTime();
     });
 
-    it('takes the same user, with one request before the last', async () => {
+    it('the same user is taken when the feed has listed more than a page', async () => {
       changes = [{ id: '1', daysAgo: 5 }, ...['900', '901', '902', '903'].map((id) => ({ id, daysAgo: 1 }))];
 
       const connected = await again();
@@ -126,7 +126,7 @@ describe('connect on a known name', () => {
     it.each([
       ['a few', 1],
       ['more than a page', 20],
-    ])('refuses another one, %s of whose adverts changed while it was read', async (_title, count) => {
+    ])('another user is refused, %s of whose adverts changed while it was read', async (_title, count) => {
       const before = await stored();
       changes = [
         ...Array.from({ length: count }, (_, index) => ({ id: `90${index}`, daysAgo: 4 })),
@@ -139,7 +139,7 @@ describe('connect on a known name', () => {
     });
   });
 
-  it('goes on when no event was published yet, so that there is no history to tell by', async () => {
+  it('connect goes on when no event was published that tells the user', async () => {
     const fresh = await createWorld();
     fresh.service.change('900', 'active');
     await fresh.round();
@@ -152,25 +152,23 @@ describe('connect on a known name', () => {
   });
 });
 
-describe('the first request for the feed', () => {
-  it('that fails is reported, and what connect has stored stays', async () => {
-    const world = await createWorld();
-    world.service.state.pageOfConnect = async () => {
-      throw new BridgeFault('scope-insufficient', 'insufficient_scope');
-    };
-    const request = {
-      partnerAccount: 'second',
-      code: new Secret('code-1'),
-      redirectUri: 'http://127.0.0.1/c',
-    };
+it('a first request that fails is reported, and what was stored stays', async () => {
+  const world = await createWorld();
+  world.service.state.pageOfConnect = async () => {
+    throw new BridgeFault('scope-insufficient', 'insufficient_scope');
+  };
+  const request = {
+    partnerAccount: 'second',
+    code: new Secret('code-1'),
+    redirectUri: 'http://127.0.0.1/c',
+  };
 
-    const connected = await world.connect.connect(request, world.options());
+  const connected = await world.connect.connect(request, world.options());
 
-    expect(connected.feed).toEqual({
-      kind: 'failed',
-      fault: 'scope-insufficient',
-      reason: 'insufficient_scope',
-    });
-    expect(await world.state.vault.read('second')).toBeDefined();
+  expect(connected.feed).toEqual({
+    kind: 'failed',
+    fault: 'scope-insufficient',
+    reason: 'insufficient_scope',
   });
+  expect(await world.state.vault.read('second')).toBeDefined();
 });

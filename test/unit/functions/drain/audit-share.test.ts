@@ -55,7 +55,7 @@ async function rounds(send: ReturnType<typeof share>, count: number): Promise<vo
   }
 }
 
-it('the daily audit sends its sample in the course of a day, with the cause audit', async () => {
+it('the daily audit spreads its sample over a day, with the cause audit', async () => {
   await publish(500);
   const send = share(48);
 
@@ -71,7 +71,7 @@ it('the daily audit sends its sample in the course of a day, with the cause audi
 it.each([
   [100, 50, 50, 100],
   [3, 10, 3, 6],
-])('the daily audit of %i adverts, sample %i, sends each once a day, and goes on', async (...given) => {
+])('the daily audit of %i adverts, sample %i, sends each once a day', async (...given) => {
   const [count, sample, firstDay, bothDays] = given;
   await publish(count);
   const send = share(sample);
@@ -86,7 +86,7 @@ it.each([
   expect(new Set(sent.map(({ advertId }) => advertId)).size).toBe(count);
 });
 
-it('the daily audit sends at most what takes four seconds at half of the rate in a round', async () => {
+it('the daily audit sends at most four seconds of half the rate a round', async () => {
   await publish(500);
   const send = share(100_000);
 

@@ -8,34 +8,32 @@ import { createWorld, type World } from '../../../helpers/world.ts';
 
 const minuteMs = 60_000;
 
-describe('the IDs of a page', () => {
-  it('are distinct and in order, with repeats and malformed entries counted', () => {
-    expect(idsOf(['3', '1', 'x', '3', 2, '2', '1', null])).toEqual({
-      ids: ['3', '1', '2'],
-      repeated: 3,
-      malformed: 2,
-      malformedShown: ['x', 'null'],
-    });
-    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'a'];
-    expect(idsOf(names)).toMatchObject({ malformed: 7, repeated: 0, malformedShown: names.slice(0, 5) });
+it('IDs are distinct and in order, repeats and malformed ones counted', () => {
+  expect(idsOf(['3', '1', 'x', '3', 2, '2', '1', null])).toEqual({
+    ids: ['3', '1', '2'],
+    repeated: 3,
+    malformed: 2,
+    malformedShown: ['x', 'null'],
   });
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'a'];
+  expect(idsOf(names)).toMatchObject({ malformed: 7, repeated: 0, malformedShown: names.slice(0, 5) });
+});
 
-  it.each<[unknown, string]>([
-    ['', ''],
-    ['123456789012345678901', '123456789012345678901'],
-    ['x'.repeat(257), 'x'.repeat(256)],
-    [{ id: 'y'.repeat(300) }, `{"id":"${'y'.repeat(249)}`],
-    [-1, '-1'],
-    [2 ** 53, '9007199254740992'],
-  ])('are not %j, which is shown in at most 256 characters', (entry, shown) => {
-    expect(idsOf([entry, '7'])).toEqual({ ids: ['7'], repeated: 0, malformed: 1, malformedShown: [shown] });
-  });
+it.each<[unknown, string]>([
+  ['', ''],
+  ['123456789012345678901', '123456789012345678901'],
+  ['x'.repeat(257), 'x'.repeat(256)],
+  [{ id: 'y'.repeat(300) }, `{"id":"${'y'.repeat(249)}`],
+  [-1, '-1'],
+  [2 ** 53, '9007199254740992'],
+])('no ID is %j, which is shown in at most 256 characters', (entry, shown) => {
+  expect(idsOf([entry, '7'])).toEqual({ ids: ['7'], repeated: 0, malformed: 1, malformedShown: [shown] });
+});
 
-  it('are read past an entry that is nested too deep to be printed', () => {
-    const deep = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
+it('IDs are read past an entry that is nested too deep to be printed', () => {
+  const deep = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
 
-    expect(idsOf([deep, '7'])).toMatchObject({ ids: ['7'], malformedShown: ['(not printable)'] });
-  });
+  expect(idsOf([deep, '7'])).toMatchObject({ ids: ['7'], malformedShown: ['(not printable)'] });
 });
 
 describe('starting over', () => {
@@ -60,7 +58,7 @@ describe('starting over', () => {
     world.service.feedRequests.filter(({ cursor }) => cursor === undefined).map(({ since }) => since);
 
   it.each([400, 403, 404, 409, 410, 422])(
-    'after a %i, asks without the cursor from the last success less the overlap',
+    'a %i starts over from the last success less the overlap',
     async (status) => {
       await poll();
       world.clock.advance(minuteMs);
@@ -87,7 +85,7 @@ describe('starting over', () => {
     ['a rate answer', 429, 'rate-limited', undefined],
     ['an unsupported version', 400, 'invalid-request', 'unsupported_version'],
     ['a fault of the service', 500, 'transient', undefined],
-  ] as const)('is not done after %s', async (_what, status, code, serviceCode) => {
+  ] as const)('a poll does not start over after %s', async (_what, status, code, serviceCode) => {
     reject(status, code, serviceCode);
     const before = await world.feed();
 
@@ -96,7 +94,7 @@ describe('starting over', () => {
     expect(await world.feed()).toMatchObject({ cursor: before?.cursor, since: before?.since, resets: 0 });
   });
 
-  it('leaves the state unchanged when the request without the cursor fails too', async () => {
+  it('a failed request without the cursor leaves the state unchanged', async () => {
     world.service.state.beforePage = () => {
       throw new BridgeFault('forbidden', 'blocked', { status: 403 });
     };
@@ -109,7 +107,7 @@ describe('starting over', () => {
     ['longer than 4 KB in UTF-8', 'ż'.repeat(2_049), 0],
     ['not well-formed', 'x\ud800', 0],
     ['of 4 KB', 'x'.repeat(4_096), 1],
-  ])('is done without sending a stored cursor that is %s: %#', async (_what, nextCursor, sent) => {
+  ])('a stored cursor is not sent when it is %s: %#', async (_what, nextCursor, sent) => {
     world.service.state.nextCursor = nextCursor;
     await poll();
     world.service.state.nextCursor = undefined;
@@ -122,7 +120,7 @@ describe('starting over', () => {
     expect(world.service.feedRequests.filter(({ cursor }) => cursor === nextCursor)).toHaveLength(sent);
   });
 
-  it('pauses the feed for five minutes after three rejected cursors in a row', async () => {
+  it('a feed rests for five minutes after three rejected cursors in a row', async () => {
     reject(410);
     await poll();
     expect(await poll()).toMatchObject({ end: 'up-to-date' });

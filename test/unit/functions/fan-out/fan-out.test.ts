@@ -65,7 +65,7 @@ const summary = () =>
 const done = (outcome: string) => ({ kind: 'done', outcome });
 
 describe('an advert', () => {
-  it('becomes an event of the contract, numbered from 1, with the status before', async () => {
+  it('an advert becomes an event numbered from 1, with the status before', async () => {
     const message = { correlationId: 'page-1', listedAt: '2026-11-20T11:59:59.801Z' };
     expect(await handle(delivery(message))).toEqual([done('events')]);
     expect(await handle(delivery())).toEqual([done('unchanged')]);
@@ -87,7 +87,7 @@ describe('an advert', () => {
     });
   });
 
-  it('is published only with the statuses and copied fields of the settings', async () => {
+  it('only the statuses and copied fields of the settings are published', async () => {
     const publishStatuses = ['sold'];
     const eventFields = ['title', 'price.value', 'x'];
     const settings = { ...world.fanOutDeps.settings, publishStatuses, eventFields };
@@ -109,7 +109,7 @@ describe('an advert', () => {
     ['in time', 300_000, 'feed', 0],
     ['late', 300_001, 'feed', 1],
     ['late, but listed by a backfill', 300_001, 'backfill', 0],
-  ] as const)('is counted as late when it is published %s', async (_how, laterMs, cause, late) => {
+  ] as const)('an event is counted as late when it is published %s', async (_how, laterMs, cause, late) => {
     const listed = delivery({ cause });
     world.clock.advance(laterMs);
 
@@ -121,7 +121,7 @@ describe('an advert', () => {
     ['an audit finds it', ['audit'], 1],
     ['a change is on its way', ['audit', 'feed'], 0],
     ['the feed lists it', ['feed'], 0],
-  ] as const)('is reported as different when %s', async (_how, causes, differences) => {
+  ] as const)('a difference is reported when %s', async (_how, causes, differences) => {
     await handle(delivery());
     world.service.know('1', 'limited');
 
@@ -133,7 +133,7 @@ describe('an advert', () => {
     expect(warnings.map((line) => line.fields)).toEqual(differences > 0 ? [fields] : []);
   });
 
-  it('is fetched within ten seconds, or what is left of its batch', async () => {
+  it('an advert is fetched within ten seconds, or the rest of its batch', async () => {
     const deadlines: number[] = [];
     const readAdvert: FanOutDeps['adverts']['readAdvert'] = (name, id, options) => {
       deadlines.push(options.deadlineMs - world.clock.now());
@@ -148,7 +148,7 @@ describe('an advert', () => {
     expect(deadlines).toEqual([10_000, 3_000]);
   });
 
-  it('is left to other workers after twenty conflicts', async () => {
+  it('an advert is left to other workers after twenty conflicts', async () => {
     await handle(delivery());
     const advertHistories = { ...world.state.advertHistories, write: async () => undefined };
 
@@ -156,7 +156,7 @@ describe('an advert', () => {
     expect(world.service.fetched).toHaveLength(1 + 20);
   });
 
-  it('publishes no first event again whose row arrives after the histories were removed', async () => {
+  it('a late row publishes no first event after its histories were removed', async () => {
     const { advertHistories } = world.state;
     const write: typeof advertHistories.write = async (...row) => {
       await world.partnerAccounts.change('main', (account) => ({ ...account, forgetting: true }));
@@ -175,7 +175,7 @@ describe('an advert', () => {
 describe('an advert that is answered as it was published', () => {
   const confirming = () => ({ settings: { ...world.fanOutDeps.settings, confirmUnchangedSeconds: 10 } });
 
-  it('is fetched again 10 s after the feed listed it, and then unchanged', async () => {
+  it('an unchanged advert is fetched again 10 s after the feed listed it', async () => {
     await handle(delivery());
     const listed = delivery();
     world.clock.advance(4_000);
@@ -184,7 +184,7 @@ describe('an advert that is answered as it was published', () => {
     expect(await handleWith(confirming(), listed)).toEqual([done('unchanged')]);
   });
 
-  it('is published when a replica that was behind the feed shows the change', async () => {
+  it('a change is published when a replica behind the feed shows it', async () => {
     await handle(delivery());
     const listed = delivery();
     await handleWith(confirming(), listed);
@@ -193,7 +193,7 @@ describe('an advert that is answered as it was published', () => {
     expect(await handleWith(confirming(), listed)).toEqual([done('events')]);
   });
 
-  it('is fetched again although an older message of it has its event', async () => {
+  it('an advert is fetched again although an older message has its event', async () => {
     const settled = delivery({ correlationId: 'page-1' });
     await handle(settled);
     const listed = delivery({ correlationId: 'page-2' });
@@ -203,14 +203,14 @@ describe('an advert that is answered as it was published', () => {
   });
 
   it.each(['backfill', 'resync', 'audit'] as const)(
-    'is unchanged at once when a %s lists it',
+    'an advert is unchanged at once when a %s lists it',
     async (cause) => {
       await handle(delivery());
       expect(await handleWith(confirming(), delivery({ cause }))).toEqual([done('unchanged')]);
     },
   );
 
-  it('is unchanged at once when the clock was 5 h ahead while it was listed', async () => {
+  it('an advert is unchanged at once when a clock was 5 h ahead', async () => {
     await handle(delivery());
     const listed = delivery();
     world.clock.advance(-5 * 3_600_000);
@@ -222,7 +222,7 @@ describe('an advert that the service does not know', () => {
   it.each([
     [[1, null, 'active'], true],
     [undefined, false],
-  ])('is unavailable after confirmUnavailableSeconds: %j before', async (before, isKnown) => {
+  ])('an unknown advert is unavailable after confirmUnavailableSeconds: %j', async (before, isKnown) => {
     world.service.know('2', 'active');
     await handleWith({ events: { publish: async () => undefined } }, delivery({ advertId: '2' }));
     if (isKnown) await handle(delivery());
@@ -251,7 +251,7 @@ describe('an advert that the service does not know', () => {
     expect(world.advertEvents()[number - 1]).toMatchObject({ 'detail-type': 'AdvertUnavailable' });
   });
 
-  it('is looked at again 30 s later although the clock was 5 h ahead at first', async () => {
+  it('an unknown advert is fetched again after 30 s although a clock was off', async () => {
     world.service.know('2', 'active');
     await handle(delivery({ advertId: '2' }));
     world.service.remove('1');
@@ -263,7 +263,7 @@ describe('an advert that the service does not know', () => {
     expect(await handle(listed)).toEqual([done('unavailable')]);
   });
 
-  it('is not believed to be gone while the service answers 404 to every advert', async () => {
+  it('an advert is not believed gone while the service answers 404 to all', async () => {
     world.service.know('2', 'active');
     await handle(delivery(), delivery({ advertId: '2' }));
     fail('not-found');
@@ -282,7 +282,7 @@ describe('an advert that the service does not know', () => {
     expect(summary()).toHaveLength(2);
   });
 
-  it('is believed to be gone when another advert is asked for and answered well', async () => {
+  it('an advert is believed gone when another one is answered well', async () => {
     world.service.know('2', 'active');
     await handle(delivery({ advertId: '2' }));
     const listed = delivery();
@@ -296,7 +296,7 @@ describe('an advert that the service does not know', () => {
     expect(world.service.fetched.slice(-2)).toEqual(['1', '2']);
   });
 
-  it('is believed to be gone alone after 15 minutes in which the feed was read', async () => {
+  it('a lone advert is believed gone after 15 minutes of reading its feed', async () => {
     const listed = delivery();
     world.service.remove('1');
     await handle(listed);
@@ -307,7 +307,7 @@ describe('an advert that the service does not know', () => {
     expect(await handle(listed)).toEqual([done('unavailable')]);
   });
 
-  it('is not believed to be gone alone while its feed cannot be read', async () => {
+  it('a lone advert is not believed gone while its feed cannot be read', async () => {
     const listed = delivery();
     world.service.remove('1');
     await handle(listed);
@@ -315,7 +315,7 @@ describe('an advert that the service does not know', () => {
     expect(await kinds(listed)).toEqual(['retry']);
   });
 
-  it('causes no event when the second fetch finds it', async () => {
+  it('an advert causes no event when the second fetch finds it', async () => {
     await handle(delivery());
     world.service.remove('1');
     await handle(delivery());
@@ -328,7 +328,7 @@ describe('an advert that the service does not know', () => {
 });
 
 describe('a batch', () => {
-  it('is grouped by generation and advert, oldest first', () => {
+  it('a batch is grouped by generation and advert, oldest first', () => {
     const of = (id: string, position: string, change: Partial<ChangedAdvert> = {}) =>
       delivery(change, { id, position });
     const groups = byAdvert([
@@ -343,7 +343,7 @@ describe('a batch', () => {
     expect(groups.map((group) => group.map(({ id }) => id).join(''))).toEqual(['cea', 'd', 'g', 'h']);
   });
 
-  it('is one log line that leads from its pages to the outcomes', async () => {
+  it('a batch is one log line that leads from its pages to the outcomes', async () => {
     for (const id of ['1', '2', '3']) {
       world.service.know(id, 'active');
       await handle(delivery({ advertId: id }));
@@ -368,7 +368,7 @@ describe('a batch', () => {
     expect([events, unchanged, coalesced, deadLettered, redelivered].map(counted)).toEqual([3, 4, 1, 1, 1]);
   });
 
-  it('dead-letters what is no message of the contract, with what can be read of it', async () => {
+  it('a message that breaks the contract is dead-lettered with what is known', async () => {
     const malformed = { fault: 'malformed-message', at: '2026-11-20T12:00:00.000Z', message: null };
     const unknown = { ...malformed, partnerAccount: null, advertId: null };
     const about = { partnerAccount: 'main', advertId: '7' };
@@ -381,7 +381,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('stores the reason of a dead letter without the ID of its advert', () => {
+  it('the reason of a dead letter is stored without the ID of its advert', () => {
     const given = { fault: 'x', reason: 'GET /adverts/7 answered 400: 7 is older than 77' };
 
     expect(deadLetterOf(delivery({ advertId: '7' }), given, 0)).toMatchObject({
@@ -389,7 +389,7 @@ describe('a batch', () => {
     });
   });
 
-  it('leaves a message of a newer bridge in the queue, with those of its advert', async () => {
+  it('a newer bridge’s message stays queued, with those of its advert', async () => {
     world.service.know('2', 'active');
     const about = { partnerAccount: 'main', advertId: '1' };
     const newer = alien({ flaw: 'form: expected at most 1', isNewer: true, about });
@@ -398,7 +398,7 @@ describe('a batch', () => {
     expect(world.service.fetched).toEqual(['2']);
   });
 
-  it('with a message delivered more than 300 times handles only what may crash', async () => {
+  it('a batch handles only risky messages when one came over 300 times', async () => {
     world.service.know('77', 'active');
     const neighbour = () => delivery({ advertId: '77' });
     expect(await kinds(delivery({}, { receives: 300 }), neighbour())).toEqual(['done', 'done']);
@@ -429,7 +429,7 @@ describe('a partner account', () => {
     ['of a newer generation', { generation: 2_000_000_000 }, { kind: 'forgotten' }],
     ['being forgotten', { forgetting: true }, { kind: 'forgotten' }],
     ['unknown', undefined, { kind: 'forgotten' }],
-  ])('that is %s decides about its messages', async (_what, change, verdict) => {
+  ])('messages of an account that is %s follow the account', async (_what, change, verdict) => {
     if (change) await write(change);
     else await world.partnerAccounts.remove('main');
 
@@ -444,7 +444,7 @@ describe('a partner account', () => {
     ['stopped in another generation', { generation: 1, ...stopped('x') }, 'retry'],
     ['being forgotten', { forgetting: true }, 'forgotten'],
     ['unknown', undefined, 'forgotten'],
-  ])('that is %s by then decides after a fault of its own', async (_what, change, kind) => {
+  ])('messages of an account that is %s by then follow it after a fault', async (_what, change, kind) => {
     const readAdvert = async () => {
       if (change) await write(change);
       else await world.partnerAccounts.remove('main');
@@ -459,7 +459,7 @@ describe('a partner account', () => {
     ['paused', 60_001, 60_000, { kind: 'retry', delayMs: 60_000 }],
     ['contract-broken', undefined, 60_001, { kind: 'hold' }],
     ['operator-paused', 2_000, 0, { kind: 'hold' }],
-  ])('does not matter to the fault %s for %s ms when the bridge is paused for %i', async (...given) => {
+  ])('a fault decides about its message while the bridge pauses: %s, %s, %i', async (...given) => {
     const [code, retryAfterMs, pausedMs, verdict] = given;
     fail(code, retryAfterMs === undefined ? {} : { retryAfterMs });
     const { budgetStore } = world.state;
@@ -469,7 +469,7 @@ describe('a partner account', () => {
     expect(await handle(delivery())).toEqual([verdict]);
   });
 
-  it('keeps its messages in the queue when the pause of the bridge cannot be read', async () => {
+  it('messages stay queued when the pause of the bridge cannot be read', async () => {
     fail('paused', { retryAfterMs: 2 * minuteMs });
     const budgetStore = { read: () => Promise.reject(new Error('throttled')) };
 

@@ -46,7 +46,7 @@ describe('a message that fails', () => {
     ['contract-broken', 5, 'error'],
     ['request-refused', 5, 'error'],
     ['invalid-request', 2, 'error'],
-  ])('with %s is dead-lettered at try %i, within four minutes', async (code, tries, level) => {
+  ])('a failing message with %s is dead-lettered at try %i in four minutes', async (code, tries, level) => {
     const cause = new Error('the reason of the reason');
     fail(code, { cause, status: 400 });
     const startedAt = world.clock.now();
@@ -64,7 +64,7 @@ describe('a message that fails', () => {
     ]);
   });
 
-  it('is repeated once in the queue, then waits aside, twice as long each time', async () => {
+  it('a failing message repeats once, then waits aside ever longer', async () => {
     fail('transient', { status: 500 });
     const waits: unknown[] = [];
     for (let turn = 0; turn < 8; turn += 1) waits.push(await turnOf(world));
@@ -73,14 +73,14 @@ describe('a message that fails', () => {
     expect(waits).toEqual(seconds.map((length, index) => [index === 0 ? 'retry' : 'hold', length * 1_000]));
   });
 
-  it('waits aside as long as the service asks for, at most six hours', async () => {
+  it('a message waits aside as long as the service asks, at most six hours', async () => {
     fail('transient', { status: 503, retryAfterMs: 120_000 });
     expect(await turnOf(world)).toEqual(['hold', 120_000]);
     fail('transient', { status: 503, retryAfterMs: dayMs });
     expect(await turnOf(world)).toEqual(['hold', dayMs / 4]);
   });
 
-  it('with a transient fault is dead-lettered after a day of waiting', async () => {
+  it('a message with a transient fault is dead-lettered after a day', async () => {
     fail('transient', { status: 500 });
     const startedAt = world.clock.now();
     let turns = 0;
@@ -96,7 +96,7 @@ describe('a message that fails', () => {
     ['invalid-request', 400],
     ['forbidden', 403],
     ['contract-broken', 200],
-  ])('with %s is not given up for a day while no other advert is answered well', async (code, status) => {
+  ])('a message with %s stays for a day while no other advert succeeds', async (code, status) => {
     failAll(code, { status });
     const startedAt = world.clock.now();
     let turns = 0;
@@ -106,14 +106,14 @@ describe('a message that fails', () => {
     expect(await world.state.deadLetters.list()).toHaveLength(1);
   });
 
-  it('is given up at its second try after another advert is answered well', async () => {
+  it('a message is given up at its second try after another advert succeeds', async () => {
     failAll('invalid-request', { status: 400 });
     for (let turn = 0; turn < 4; turn += 1) expect((await turnOf(world))[0]).not.toBe('dead-letter');
     fail('invalid-request', { status: 400 });
     expect((await turnOf(world))[0]).toBe('dead-letter');
   });
 
-  it('is judged alike by processes that live for one batch', async () => {
+  it('processes that live for one batch judge a message alike', async () => {
     failAll('invalid-request', { status: 400 });
     for (let turn = 0; turn < 6; turn += 1) {
       const handleBatch = () => world.handleBatch(10, createFanOut(world.fanOutDeps));
@@ -121,14 +121,14 @@ describe('a message that fails', () => {
     }
   });
 
-  it('with a transient fault is never given up while no advert is answered well', async () => {
+  it('a transient fault is never given up while no advert succeeds', async () => {
     failAll('transient', { status: 500 });
     const startedAt = world.clock.now();
     while (world.clock.now() - startedAt < 2 * dayMs)
       expect((await turnOf(world))[0]).not.toBe('dead-letter');
   });
 
-  it('is not given up because a clock jumps ahead, and waits no longer when it is put right', async () => {
+  it('a message is not given up when a clock jumps ahead', async () => {
     fail('transient', { status: 500 });
     await turnOf(world);
     await turnOf(world);
@@ -141,7 +141,7 @@ describe('a message that fails', () => {
   });
 
   it.each<FaultKind>(['paused', 'account-paused', 'operator-paused'])(
-    'with %s, so was never sent, is put aside after a day',
+    'a message with %s, so never sent, is put aside after a day',
     async (code) => {
       fail(code, { retryAfterMs: 1_000 });
       world.clock.advance(dayMs);
@@ -153,7 +153,7 @@ describe('a message that fails', () => {
     },
   );
 
-  it('has tries and fault in the row, outages apart, until an answer succeeds', async () => {
+  it('the row has tries and fault, outages apart, until an answer succeeds', async () => {
     const tries = async () => {
       const [delivery] = await world.state.queue.receive({ ...many, visibilityMs: 0 });
       if (delivery) await world.fanOut.handle([delivery], world.options());
@@ -180,7 +180,7 @@ describe('a message that fails', () => {
     ]);
   });
 
-  it('with a wrong path calls for attention', async () => {
+  it('a wrong path calls for attention', async () => {
     fail('wrong-path');
     await world.handleBatch();
     expect(world.observer.counted(metrics.needsAttention)).toBe(1);
@@ -239,29 +239,32 @@ const histories = (change: Partial<FanOutDeps['advertHistories']>) => ({
 });
 
 describe('a message that fails for a day', () => {
-  it.each(Object.keys(faults))('is received no more than 200 times over %s', async (name) => {
-    // The shortest delays that chance may give.
-    const fanOut = createFanOut({ ...world.fanOutDeps, random: () => 0, ...faults[name]?.() });
-    const until = world.clock.now() + dayMs;
-    let receives = 0;
+  it.each(Object.keys(faults))(
+    'a message failing for a day comes at most 200 times over %s',
+    async (name) => {
+      // The shortest delays that chance may give.
+      const fanOut = createFanOut({ ...world.fanOutDeps, random: () => 0, ...faults[name]?.() });
+      const until = world.clock.now() + dayMs;
+      let receives = 0;
 
-    while (world.clock.now() < until) {
-      const [delivery] = await world.state.queue.receive(many);
-      if (!delivery) break;
-      receives = delivery.receives;
-      const settlements = await fanOut.handle([delivery], world.options());
-      await world.state.queue.settle(settlements);
-      const [verdict] = settlements.map((one) => one.verdict);
-      if (verdict?.kind !== 'retry') break;
-      expect(verdict.delayMs).toBeGreaterThan(0);
-      world.clock.advance(verdict.delayMs);
-    }
+      while (world.clock.now() < until) {
+        const [delivery] = await world.state.queue.receive(many);
+        if (!delivery) break;
+        receives = delivery.receives;
+        const settlements = await fanOut.handle([delivery], world.options());
+        await world.state.queue.settle(settlements);
+        const [verdict] = settlements.map((one) => one.verdict);
+        if (verdict?.kind !== 'retry') break;
+        expect(verdict.delayMs).toBeGreaterThan(0);
+        world.clock.advance(verdict.delayMs);
+      }
 
-    expect(receives).toBeGreaterThan(1);
-    expect(receives).toBeLessThanOrEqual(200);
-  });
+      expect(receives).toBeGreaterThan(1);
+      expect(receives).toBeLessThanOrEqual(200);
+    },
+  );
 
-  it('is received no more than 200 times by functions that crash over it', () => {
+  it('a message comes at most 200 times when functions crash over it', () => {
     expect(dayMs / visibilityMs).toBeLessThanOrEqual(200);
   });
 });

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { answerRefreshToken } from '../../../../functions/refresh-token/refresh-token.ts';
 import { redactedError } from '../../../../shared/domain/redaction.ts';
 
@@ -16,39 +16,37 @@ const refresh = {
   rejectedVersion: 'v',
   because: 'token-rejected',
 };
-describe('the event of refresh-token', () => {
-  it.each([[{}], [{ source: 'aws.scheduler', 'detail-type': 'Scheduled Event' }], [null]])(
-    'is a sweep when it names no action: %j',
-    async (event) => {
-      const stage = aRefreshTokenStage();
-      await answerRefreshToken(stage, event, options);
-      expect(stage.sweep).toHaveBeenCalledWith(options);
-    },
-  );
-
-  it('is a refresh when it asks for one', async () => {
+it.each([[{}], [{ source: 'aws.scheduler', 'detail-type': 'Scheduled Event' }], [null]])(
+  'an event without an action is a sweep: %j',
+  async (event) => {
     const stage = aRefreshTokenStage();
-    expect(await answerRefreshToken(stage, refresh, options)).toEqual({ kind: 'renewed' });
-    expect(stage.refresh).toHaveBeenCalledWith(refresh, options);
-  });
+    await answerRefreshToken(stage, event, options);
+    expect(stage.sweep).toHaveBeenCalledWith(options);
+  },
+);
 
-  it.each([
-    // Who may ask for a refresh must not be able to do more.
-    { action: 'authorize', state: 'a-state-of-some-length', redirectUri: 'http://127.0.0.1:1/callback' },
-    { action: 'connect', partnerAccount: 'main', refreshToken: 'hidden-one' },
-    { action: 'disconnect', partnerAccount: 'main' },
-    { action: 'forget', partnerAccount: 'main', generation: 1_763_640_000 },
-    { action: 'check' },
-    { action: 'dance', partnerAccount: 'main' },
-    { ...refresh, because: 'hidden-one' },
-    { ...refresh, partnerAccount: '../x' },
-  ])('is refused, and not repeated, for anything else: %#', async (event) => {
-    const stage = aRefreshTokenStage();
-    const fault = await answerRefreshToken(stage, event, options).catch((error: unknown) => error);
-    expect(fault).toMatchObject({ code: 'wrong-shape' });
-    expect(inspect(fault)).not.toContain('hidden-one');
-    // Its log line names the wrong field.
-    expect(redactedError(fault)).toHaveProperty('message', (fault as Error).message);
-    for (const method of Object.values(stage)) expect(method).not.toHaveBeenCalled();
-  });
+it('an event that asks for a refresh is one', async () => {
+  const stage = aRefreshTokenStage();
+  expect(await answerRefreshToken(stage, refresh, options)).toEqual({ kind: 'renewed' });
+  expect(stage.refresh).toHaveBeenCalledWith(refresh, options);
+});
+
+it.each([
+  // Who may ask for a refresh must not be able to do more.
+  { action: 'authorize', state: 'a-state-of-some-length', redirectUri: 'http://127.0.0.1:1/callback' },
+  { action: 'connect', partnerAccount: 'main', refreshToken: 'hidden-one' },
+  { action: 'disconnect', partnerAccount: 'main' },
+  { action: 'forget', partnerAccount: 'main', generation: 1_763_640_000 },
+  { action: 'check' },
+  { action: 'dance', partnerAccount: 'main' },
+  { ...refresh, because: 'hidden-one' },
+  { ...refresh, partnerAccount: '../x' },
+])('any other event is refused and not repeated: %#', async (event) => {
+  const stage = aRefreshTokenStage();
+  const fault = await answerRefreshToken(stage, event, options).catch((error: unknown) => error);
+  expect(fault).toMatchObject({ code: 'wrong-shape' });
+  expect(inspect(fault)).not.toContain('hidden-one');
+  // Its log line names the wrong field.
+  expect(redactedError(fault)).toHaveProperty('message', (fault as Error).message);
+  for (const method of Object.values(stage)) expect(method).not.toHaveBeenCalled();
 });

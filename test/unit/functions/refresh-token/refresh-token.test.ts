@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { RefreshDeps, TokenRefresh } from '../../../../functions/refresh-token/refresh-lock.ts';
 import { createRefreshToken } from '../../../../functions/refresh-token/refresh-token.ts';
 import { ShapeError } from '../../../../shared/contract/checks.ts';
@@ -47,275 +47,269 @@ const answer = (changed: object) => {
 const types = () => world.published().map((event) => event['detail-type']);
 const attention = () => world.observer.counted(metrics.needsAttention);
 
-describe('a refresh', () => {
-  it('stores the new pair, and names its version in the row and the log', async () => {
-    answer({});
+it('a refresh stores the new pair and names its version in row and log', async () => {
+  answer({});
 
-    expect(await refresh()).toEqual({ kind: 'renewed' });
+  expect(await refresh()).toEqual({ kind: 'renewed' });
 
-    expect(await stored()).toEqual(['access-new', 'refresh-new', 'v2 read write']);
-    const tokenVersion = (await world.state.vault.read('main'))?.version;
-    const now = world.clock.now();
-    expect((await world.account())?.token).toEqual({
-      ...{ version: tokenVersion, expiresAt: now + dayMs, usedAt: now },
-    });
-    expect((await world.account())?.refreshing).toBeUndefined();
-    expect(world.observer.lines.at(-1)?.fields).toEqual({ partnerAccount: 'main', tokenVersion });
+  expect(await stored()).toEqual(['access-new', 'refresh-new', 'v2 read write']);
+  const tokenVersion = (await world.state.vault.read('main'))?.version;
+  const now = world.clock.now();
+  expect((await world.account())?.token).toEqual({
+    ...{ version: tokenVersion, expiresAt: now + dayMs, usedAt: now },
   });
-
-  it('counts the lifetime from before the request, and the use from its answer', async () => {
-    const sentAt = world.clock.now();
-    const client = {
-      requestTokens: async (...call: Parameters<typeof world.service.requestTokens>) => ({
-        ...(await world.service.requestTokens(...call)),
-        receivedAt: sentAt + 3_000,
-      }),
-    };
-    answer({ expires_in: 60 });
-
-    await refresh({}, { ...world.tokenDeps, client });
-
-    expect((await world.account())?.token).toMatchObject({
-      ...{ expiresAt: sentAt + 60_000, usedAt: sentAt + 3_000 },
-    });
-  });
-
-  const notSent: readonly [string, Partial<TokenRefresh>, () => unknown, RefreshOutcome][] = [
-    ['of an unknown account', { partnerAccount: 'nobody' }, () => undefined, { kind: 'held' }],
-    ['of an account whose secret is gone', {}, () => world.state.vault.remove('main'), { kind: 'held' }],
-    [
-      'of a stopped account',
-      {},
-      () => change((account) => ({ ...account, ...stopped('disconnected') })),
-      { kind: 'held' },
-    ],
-    [
-      'of an unused token of a stopped account',
-      { because: 'unused' },
-      () => change((account) => ({ ...account, ...stopped('disconnected') })),
-      { kind: 'held' },
-    ],
-    ['of a version that was replaced', { rejectedVersion: 'older' }, () => undefined, { kind: 'renewed' }],
-    [
-      'of a secret that was edited by hand',
-      {},
-      () => world.state.editSecret('main', '{"accessToken": "x"'),
-      { kind: 'failed', fault: 'malformed-state', reason: expect.any(String) as never },
-    ],
-    [
-      'for a wider scope, which no refresh brings',
-      { because: 'scope-insufficient' },
-      () => undefined,
-      { kind: 'held' },
-    ],
-    [
-      'of an account whose token is on hold',
-      {},
-      () => change((account) => ({ ...account, holds: [tokenHold(world.clock.now() + 60_000)] })),
-      { kind: 'held' },
-    ],
-  ];
-  it.each(notSent)('%s sends no request', async (_what, request, prepare, outcome) => {
-    const rejectedVersion = await version();
-    await prepare();
-
-    expect(await refresh({ rejectedVersion, ...request })).toEqual(outcome);
-    expect(world.service.grants).toEqual([]);
-  });
-
-  it.each(['transient', 'rate-limited', 'paused', 'client-rejected'] as const)(
-    'that fails as %s stops nobody, and is logged with its reason',
-    async (fault) => {
-      const cause = new Error('deep down');
-      refuse(fault, cause);
-
-      expect(await refresh()).toEqual({ kind: 'failed', fault, reason: 'refused' });
-
-      expect(await world.account()).not.toHaveProperty('holds');
-      expect(await world.account()).not.toHaveProperty('refreshing');
-      const isBad = fault === 'client-rejected';
-      expect(attention()).toBe(isBad ? 1 : 0);
-      expect(world.observer.lines.at(-1)).toMatchObject({
-        level: isBad ? 'error' : 'warn',
-        fields: { partnerAccount: 'main', fault, reason: 'refused', error: cause },
-      });
-    },
-  );
-
-  it('is made once for several requests, and after the lock of a dead process has expired', async () => {
-    const rejectedVersion = await version();
-    const clock = { ...world.clock, sleep: () => new Promise<void>((resolve) => setImmediate(resolve)) };
-    const deps = { ...world.tokenDeps, clock };
-    const all = await Promise.all([1, 2, 3].map(() => refresh({ rejectedVersion }, deps)));
-    expect(all.map(({ kind }) => kind)).toEqual(['renewed', 'renewed', 'renewed']);
-    expect(world.service.grants).toHaveLength(1);
-
-    const lock = (startedAt: number) =>
-      change((account) => ({
-        ...account,
-        refreshing: { holder: 'dead', startedAt, until: startedAt + 90_000 },
-      }));
-    await lock(world.clock.now());
-    expect(await refresh()).toMatchObject({ kind: 'failed', fault: 'account-busy' });
-    world.clock.advance(90_000);
-    expect(await refresh()).toEqual({ kind: 'renewed' });
-    world.clock.advance(10_000);
-    // Taken before the clock was set back.
-    await lock(world.clock.now() + dayMs);
-    expect(await refresh()).toEqual({ kind: 'renewed' });
-  });
-
-  it.each(['access-new', 'access-1'])(
-    'of an unused refresh token ends a hold when it brings a token that can be sent',
-    async (access_token) => {
-      const hold = tokenHold(world.clock.now() + 60_000);
-      await change((account) => ({ ...account, holds: [hold] }));
-      answer({ access_token });
-
-      expect(await refresh({ because: 'unused' })).toEqual({ kind: 'renewed' });
-
-      expect(holdOf(await world.account(), 'token')).toBeUndefined();
-    },
-  );
+  expect((await world.account())?.refreshing).toBeUndefined();
+  expect(world.observer.lines.at(-1)?.fields).toEqual({ partnerAccount: 'main', tokenVersion });
 });
 
-describe('a stop', () => {
-  it.each<[string, () => unknown, string]>([
-    ['because of the refresh token', () => refuse('grant-rejected'), 'refresh-token-rejected'],
-    ['because of the scope', () => answer({ scope: 'v2 read' }), 'scope-insufficient'],
-  ])('%s is announced once, keeps the cursor, and ends with connect', async (_why, happen, reason) => {
-    world.service.change('1', 'active');
-    await world.round();
-    happen();
-
-    expect(await refresh()).toEqual({ kind: 'held' });
-    expect(holdOf(await world.account(), 'authorization')).toMatchObject({ reason });
-    expect(await refresh()).toEqual({ kind: 'held' });
-    await world.refreshToken.sweep(world.options());
-    expect(world.service.grants).toHaveLength(1);
-    expect(await world.round()).toMatchObject({ polls: [], stopped: ['main'] });
-    expect(attention()).toBe(1);
-    expect(world.published()).toMatchObject([
-      {
-        'detail-type': 'PartnerAuthorizationRequired',
-        resources: ['advert-bridge/main'],
-        detail: { metadata: { partnerAccount: 'main' }, data: { reason } },
-      },
-    ]);
-    if (reason === 'scope-insufficient') expect((await stored())[0]).toBe('access-new');
-
-    world.service.change('2', 'active');
-    answer({});
-    expect(await connect()).toMatchObject({ isNew: false });
-    await connect();
-    await world.round();
-    await world.handleBatch();
-    expect(types().slice(0, 3)).toEqual([
-      ...['PartnerAuthorizationRequired', 'PartnerAuthorizationRestored', 'AdvertStatusChanged'],
-    ]);
-    expect(world.service.feedRequests.at(-1)?.cursor).toBe('1');
-  });
-
-  it('is announced once although its write is carried out and answered as a conflict', async () => {
-    const { store } = world.state;
-    let answered = 0;
-    const partnerAccounts = createPartnerAccounts({
-      ...store,
-      async put(key, value, expected) {
-        const put = await store.put(key, value, expected);
-        if (!holdOf(value as PartnerAccount, 'authorization')) return put;
-        answered += 1;
-        return answered > 1 ? put : { conflict: await store.get(key) };
-      },
-    });
-    answer({ scope: 'v2 read' });
-
-    expect(await refresh({}, { ...world.tokenDeps, partnerAccounts })).toEqual({ kind: 'held' });
-    expect(types()).toEqual(['PartnerAuthorizationRequired']);
-  });
-
-  it('of a forgotten account ends unannounced', async () => {
-    refuse('grant-rejected');
-    await refresh();
-    answer({});
-    const generation = (await world.connect.beginForget('main')) ?? 0;
-    await world.connect.endForget('main', generation);
-    await connect();
-
-    expect(types()).toEqual(['PartnerAuthorizationRequired']);
-  });
-});
-
-describe('a sweep', () => {
-  const refreshed = () =>
-    world.observer.lines
-      .filter(({ message }) => message === 'token refreshed')
-      .map(({ fields }) => fields?.partnerAccount);
-  const sweep = async (ms = 60_000) => {
-    const before = refreshed().length;
-    await world.refreshToken.sweep({ deadlineMs: world.clock.now() + ms });
-    return refreshed().slice(before);
+it('the lifetime counts from before the request, the use from its answer', async () => {
+  const sentAt = world.clock.now();
+  const client = {
+    requestTokens: async (...call: Parameters<typeof world.service.requestTokens>) => ({
+      ...(await world.service.requestTokens(...call)),
+      receivedAt: sentAt + 3_000,
+    }),
   };
+  answer({ expires_in: 60 });
 
-  it('publishes owed events in their order, each once', async () => {
-    await change((account) => ({ ...account, owedEvents: ['"one"', '"two"', '"three"'] }));
-    world.events.refuse((envelope) => envelope === '"two"');
+  await refresh({}, { ...world.tokenDeps, client });
 
-    await sweep();
-    expect((await world.account())?.owedEvents).toEqual(['"two"', '"three"']);
-    world.events.refuse(() => false);
-    await sweep();
-
-    expect(world.events.accepted).toEqual(['"one"', '"two"', '"three"']);
-    expect(await world.account()).not.toHaveProperty('owedEvents');
+  expect((await world.account())?.token).toMatchObject({
+    ...{ expiresAt: sentAt + 60_000, usedAt: sentAt + 3_000 },
   });
+});
 
-  it('refreshes what has expired, the refresh token first that was unused longest', async () => {
-    expect(await sweep()).toEqual([]);
-    world.clock.advance(1_000);
-    await connect('earlier');
-    world.clock.advance(1_000);
-    await connect('a-later');
-    await world.partnerAccounts.add(partnerAccount({ name: 'b-bare' }));
-    world.clock.advance(dayMs);
+const notSent: readonly [string, Partial<TokenRefresh>, () => unknown, RefreshOutcome][] = [
+  ['of an unknown account', { partnerAccount: 'nobody' }, () => undefined, { kind: 'held' }],
+  ['of an account whose secret is gone', {}, () => world.state.vault.remove('main'), { kind: 'held' }],
+  [
+    'of a stopped account',
+    {},
+    () => change((account) => ({ ...account, ...stopped('disconnected') })),
+    { kind: 'held' },
+  ],
+  [
+    'of an unused token of a stopped account',
+    { because: 'unused' },
+    () => change((account) => ({ ...account, ...stopped('disconnected') })),
+    { kind: 'held' },
+  ],
+  ['of a version that was replaced', { rejectedVersion: 'older' }, () => undefined, { kind: 'renewed' }],
+  [
+    'of a secret that was edited by hand',
+    {},
+    () => world.state.editSecret('main', '{"accessToken": "x"'),
+    { kind: 'failed', fault: 'malformed-state', reason: expect.any(String) as never },
+  ],
+  [
+    'for a wider scope, which no refresh brings',
+    { because: 'scope-insufficient' },
+    () => undefined,
+    { kind: 'held' },
+  ],
+  [
+    'of an account whose token is on hold',
+    {},
+    () => change((account) => ({ ...account, holds: [tokenHold(world.clock.now() + 60_000)] })),
+    { kind: 'held' },
+  ],
+];
+it.each(notSent)('no request is sent for a refresh %s', async (_what, request, prepare, outcome) => {
+  const rejectedVersion = await version();
+  await prepare();
 
-    expect(await sweep(4_999)).toEqual([]);
-    expect(world.observer.lines.at(-1)).toMatchObject({ level: 'warn', fields: { count: 3 } });
-    expect(await sweep(5_000)).toEqual(['main', 'earlier', 'a-later']);
+  expect(await refresh({ rejectedVersion, ...request })).toEqual(outcome);
+  expect(world.service.grants).toEqual([]);
+});
+
+it.each(['transient', 'rate-limited', 'paused', 'client-rejected'] as const)(
+  'a refresh that fails as %s stops nobody, and is logged with its reason',
+  async (fault) => {
+    const cause = new Error('deep down');
+    refuse(fault, cause);
+
+    expect(await refresh()).toEqual({ kind: 'failed', fault, reason: 'refused' });
+
+    expect(await world.account()).not.toHaveProperty('holds');
+    expect(await world.account()).not.toHaveProperty('refreshing');
+    const isBad = fault === 'client-rejected';
+    expect(attention()).toBe(isBad ? 1 : 0);
+    expect(world.observer.lines.at(-1)).toMatchObject({
+      level: isBad ? 'error' : 'warn',
+      fields: { partnerAccount: 'main', fault, reason: 'refused', error: cause },
+    });
+  },
+);
+
+it('several requests make one refresh, also after a dead process’s lock', async () => {
+  const rejectedVersion = await version();
+  const clock = { ...world.clock, sleep: () => new Promise<void>((resolve) => setImmediate(resolve)) };
+  const deps = { ...world.tokenDeps, clock };
+  const all = await Promise.all([1, 2, 3].map(() => refresh({ rejectedVersion }, deps)));
+  expect(all.map(({ kind }) => kind)).toEqual(['renewed', 'renewed', 'renewed']);
+  expect(world.service.grants).toHaveLength(1);
+
+  const lock = (startedAt: number) =>
+    change((account) => ({
+      ...account,
+      refreshing: { holder: 'dead', startedAt, until: startedAt + 90_000 },
+    }));
+  await lock(world.clock.now());
+  expect(await refresh()).toMatchObject({ kind: 'failed', fault: 'account-busy' });
+  world.clock.advance(90_000);
+  expect(await refresh()).toEqual({ kind: 'renewed' });
+  world.clock.advance(10_000);
+  // Taken before the clock was set back.
+  await lock(world.clock.now() + dayMs);
+  expect(await refresh()).toEqual({ kind: 'renewed' });
+});
+
+it.each(['access-new', 'access-1'])(
+  'a hold ends when an unused refresh token brings a usable token',
+  async (access_token) => {
+    const hold = tokenHold(world.clock.now() + 60_000);
+    await change((account) => ({ ...account, holds: [hold] }));
+    answer({ access_token });
+
+    expect(await refresh({ because: 'unused' })).toEqual({ kind: 'renewed' });
+
+    expect(holdOf(await world.account(), 'token')).toBeUndefined();
+  },
+);
+
+it.each<[string, () => unknown, string]>([
+  ['because of the refresh token', () => refuse('grant-rejected'), 'refresh-token-rejected'],
+  ['because of the scope', () => answer({ scope: 'v2 read' }), 'scope-insufficient'],
+])('a stop %s is announced once, keeps the cursor, and ends with connect', async (_why, happen, reason) => {
+  world.service.change('1', 'active');
+  await world.round();
+  happen();
+
+  expect(await refresh()).toEqual({ kind: 'held' });
+  expect(holdOf(await world.account(), 'authorization')).toMatchObject({ reason });
+  expect(await refresh()).toEqual({ kind: 'held' });
+  await world.refreshToken.sweep(world.options());
+  expect(world.service.grants).toHaveLength(1);
+  expect(await world.round()).toMatchObject({ polls: [], stopped: ['main'] });
+  expect(attention()).toBe(1);
+  expect(world.published()).toMatchObject([
+    {
+      'detail-type': 'PartnerAuthorizationRequired',
+      resources: ['advert-bridge/main'],
+      detail: { metadata: { partnerAccount: 'main' }, data: { reason } },
+    },
+  ]);
+  if (reason === 'scope-insufficient') expect((await stored())[0]).toBe('access-new');
+
+  world.service.change('2', 'active');
+  answer({});
+  expect(await connect()).toMatchObject({ isNew: false });
+  await connect();
+  await world.round();
+  await world.handleBatch();
+  expect(types().slice(0, 3)).toEqual([
+    ...['PartnerAuthorizationRequired', 'PartnerAuthorizationRestored', 'AdvertStatusChanged'],
+  ]);
+  expect(world.service.feedRequests.at(-1)?.cursor).toBe('1');
+});
+
+it('a stop is announced once when its write is answered as a conflict', async () => {
+  const { store } = world.state;
+  let answered = 0;
+  const partnerAccounts = createPartnerAccounts({
+    ...store,
+    async put(key, value, expected) {
+      const put = await store.put(key, value, expected);
+      if (!holdOf(value as PartnerAccount, 'authorization')) return put;
+      answered += 1;
+      return answered > 1 ? put : { conflict: await store.get(key) };
+    },
   });
+  answer({ scope: 'v2 read' });
 
-  it('names an account whose refresh token dies within a week, unless it is stopped', async () => {
-    refuse('transient');
-    world.clock.advance(22 * dayMs);
-    await sweep();
-    expect(attention()).toBe(0);
-    world.clock.advance(dayMs);
-    await sweep();
-    expect(attention()).toBe(1);
-    expect(world.observer.lines.at(-1)).toMatchObject({ level: 'error', fields: { partnerAccount: 'main' } });
+  expect(await refresh({}, { ...world.tokenDeps, partnerAccounts })).toEqual({ kind: 'held' });
+  expect(types()).toEqual(['PartnerAuthorizationRequired']);
+});
 
-    refuse('grant-rejected');
-    world.clock.advance(10_000);
-    await sweep();
-    const before = attention();
-    await sweep();
-    expect(attention()).toBe(before);
-  });
+it('a stop of a forgotten account ends unannounced', async () => {
+  refuse('grant-rejected');
+  await refresh();
+  answer({});
+  const generation = (await world.connect.beginForget('main')) ?? 0;
+  await world.connect.endForget('main', generation);
+  await connect();
 
-  it('goes on when a row cannot be read, and reports it', async () => {
-    world.clock.advance(dayMs);
-    const { partnerAccounts } = world.tokenDeps;
-    const list: typeof partnerAccounts.list = (onUnreadable) => {
-      onUnreadable?.(new ShapeError('row x', [{ path: 'name', expected: 'no name' }]), { name: 'x' });
-      return partnerAccounts.list();
-    };
-    const stage = createRefreshToken({ ...world.tokenDeps, partnerAccounts: { ...partnerAccounts, list } });
+  expect(types()).toEqual(['PartnerAuthorizationRequired']);
+});
 
-    await stage.sweep(world.options());
-    expect(refreshed()).toEqual(['main']);
-    expect(world.observer.lines).toContainEqual(
-      expect.objectContaining({ level: 'error', fields: { reason: 'row x: name: no name' } }),
-    );
-    expect(attention()).toBe(1);
-  });
+const refreshed = () =>
+  world.observer.lines
+    .filter(({ message }) => message === 'token refreshed')
+    .map(({ fields }) => fields?.partnerAccount);
+const sweep = async (ms = 60_000) => {
+  const before = refreshed().length;
+  await world.refreshToken.sweep({ deadlineMs: world.clock.now() + ms });
+  return refreshed().slice(before);
+};
+
+it('a sweep publishes owed events in their order, each once', async () => {
+  await change((account) => ({ ...account, owedEvents: ['"one"', '"two"', '"three"'] }));
+  world.events.refuse((envelope) => envelope === '"two"');
+
+  await sweep();
+  expect((await world.account())?.owedEvents).toEqual(['"two"', '"three"']);
+  world.events.refuse(() => false);
+  await sweep();
+
+  expect(world.events.accepted).toEqual(['"one"', '"two"', '"three"']);
+  expect(await world.account()).not.toHaveProperty('owedEvents');
+});
+
+it('a sweep refreshes what expired, longest unused refresh token first', async () => {
+  expect(await sweep()).toEqual([]);
+  world.clock.advance(1_000);
+  await connect('earlier');
+  world.clock.advance(1_000);
+  await connect('a-later');
+  await world.partnerAccounts.add(partnerAccount({ name: 'b-bare' }));
+  world.clock.advance(dayMs);
+
+  expect(await sweep(4_999)).toEqual([]);
+  expect(world.observer.lines.at(-1)).toMatchObject({ level: 'warn', fields: { count: 3 } });
+  expect(await sweep(5_000)).toEqual(['main', 'earlier', 'a-later']);
+});
+
+it('a sweep names an account whose refresh token expires within a week', async () => {
+  refuse('transient');
+  world.clock.advance(22 * dayMs);
+  await sweep();
+  expect(attention()).toBe(0);
+  world.clock.advance(dayMs);
+  await sweep();
+  expect(attention()).toBe(1);
+  expect(world.observer.lines.at(-1)).toMatchObject({ level: 'error', fields: { partnerAccount: 'main' } });
+
+  refuse('grant-rejected');
+  world.clock.advance(10_000);
+  await sweep();
+  const before = attention();
+  await sweep();
+  expect(attention()).toBe(before);
+});
+
+it('a sweep goes on when a row cannot be read, and reports it', async () => {
+  world.clock.advance(dayMs);
+  const { partnerAccounts } = world.tokenDeps;
+  const list: typeof partnerAccounts.list = (onUnreadable) => {
+    onUnreadable?.(new ShapeError('row x', [{ path: 'name', expected: 'no name' }]), { name: 'x' });
+    return partnerAccounts.list();
+  };
+  const stage = createRefreshToken({ ...world.tokenDeps, partnerAccounts: { ...partnerAccounts, list } });
+
+  await stage.sweep(world.options());
+  expect(refreshed()).toEqual(['main']);
+  expect(world.observer.lines).toContainEqual(
+    expect.objectContaining({ level: 'error', fields: { reason: 'row x: name: no name' } }),
+  );
+  expect(attention()).toBe(1);
 });

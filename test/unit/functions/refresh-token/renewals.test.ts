@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { storeApplication } from '../../../../operators/operations/connect-functions.ts';
 import { resume } from '../../../../operators/operations/pause.ts';
 import type { Rejection } from '../../../../shared/contract/invocations.ts';
@@ -54,127 +54,123 @@ it('the service is not asked for a pair when there is no room to store one', asy
   expect(await asked(['shop'], 1_000)).toEqual([0]);
 });
 
-describe('a token that cannot be renewed', () => {
-  it.each<[FaultKind, Rejection]>([
-    ['transient', 'expired'],
-    ['forbidden', 'expired'],
-    ['client-rejected', 'expired'],
-    ['request-refused', 'token-rejected'],
-  ])('is asked for after 5 s, doubled, when the answer is %s (%s)', async (code, because) => {
-    if (because === 'expired') world.clock.advance(dayMs);
-    fail(code);
+it.each<[FaultKind, Rejection]>([
+  ['transient', 'expired'],
+  ['forbidden', 'expired'],
+  ['client-rejected', 'expired'],
+  ['request-refused', 'token-rejected'],
+])('a token is asked for after 5 s, doubled, when the answer is %s (%s)', async (code, because) => {
+  if (because === 'expired') world.clock.advance(dayMs);
+  fail(code);
 
-    expect(await asked(['main'], 10 * minuteMs, because)).toEqual([0, 5, 15, 35, 75, 155, 315]);
-    const hold = holdOf(await world.account(), 'token');
-    const reason = code === 'client-rejected' ? code : 'token-not-renewed';
-    expect(hold).toEqual(because === 'expired' ? expect.objectContaining({ reason }) : undefined);
-  });
-
-  it.each<[FaultKind, number]>([
-    ['transient', 600],
-    ['client-rejected', 3_600],
-  ])('is asked for after at most so many seconds when the answer is %s: %i', async (code, seconds) => {
-    world.clock.advance(dayMs);
-    fail(code);
-
-    const all = await asked(['main'], 180 * minuteMs, 'expired', 5_000);
-
-    expect((all.at(-1) ?? 0) - (all.at(-2) ?? 0)).toBe(seconds);
-  });
-
-  it('is asked for by one account for all when the endpoint fails for several', async () => {
-    const answer = world.service.state.tokens;
-    world.clock.advance(dayMs);
-    fail('transient');
-    expect(await asked(['main', 'shop'], 1_000)).toEqual([0, 0]);
-
-    expect(await refresh('beta', 'expired')).toEqual({ kind: 'held' });
-    expect(holdOf(await world.account('beta'), 'token')).toMatchObject({ reason: 'token-not-renewed' });
-    expect(world.service.grants).toHaveLength(2);
-
-    world.clock.advance(5_000);
-    world.service.state.tokens = answer;
-    for (const name of ['beta', 'main', 'shop'])
-      expect(await refresh(name, 'expired')).toEqual({ kind: 'renewed' });
-  });
-
-  it.each<[string, () => Promise<unknown>]>([
-    ['it is connected again', () => connect('main')],
-    [
-      'the application has a new secret',
-      () => {
-        const { partnerAccounts, budgetStore, applicationSecret } = world.state;
-        const bridge = { partnerAccounts, budgetStore, storeApplication: applicationSecret.write };
-        return storeApplication(bridge, { clientId: new Secret('client'), clientSecret: new Secret('new') });
-      },
-    ],
-    [
-      'somebody resumes it early',
-      () => resume({ ...world.state, clock: world.clock }, 'main', { early: true }),
-    ],
-  ])('is asked for at once when %s', async (_when, act) => {
-    const answer = world.service.state.tokens;
-    world.clock.advance(dayMs);
-    fail('client-rejected');
-    await asked(['main', 'shop'], minuteMs);
-    world.service.state.tokens = answer;
-
-    await act();
-
-    expect(holdOf(await world.account(), 'token')).toBeUndefined();
-    expect(await refresh('main', 'expired')).toEqual({ kind: 'renewed' });
-    expect((await world.state.budgetStore.read()).renewal).toBeUndefined();
-  });
+  expect(await asked(['main'], 10 * minuteMs, because)).toEqual([0, 5, 15, 35, 75, 155, 315]);
+  const hold = holdOf(await world.account(), 'token');
+  const reason = code === 'client-rejected' ? code : 'token-not-renewed';
+  expect(hold).toEqual(because === 'expired' ? expect.objectContaining({ reason }) : undefined);
 });
 
-describe('a token that is rejected although it was renewed', () => {
-  /** The service returns the same pair for as long as its access token lives. */
-  const samePair = () => {
-    const access_token = 'access-same';
-    const tokens = { access_token, refresh_token: 'refresh-same', token_type: 'bearer' };
-    world.service.state.tokens = () => ({ ...tokens, expires_in: 86_400, scope: 'v2 read write' });
+it.each<[FaultKind, number]>([
+  ['transient', 600],
+  ['client-rejected', 3_600],
+])('a token is asked for after at most so many seconds at %s: %i', async (code, seconds) => {
+  world.clock.advance(dayMs);
+  fail(code);
+
+  const all = await asked(['main'], 180 * minuteMs, 'expired', 5_000);
+
+  expect((all.at(-1) ?? 0) - (all.at(-2) ?? 0)).toBe(seconds);
+});
+
+it('one account asks for all when the endpoint fails for several', async () => {
+  const answer = world.service.state.tokens;
+  world.clock.advance(dayMs);
+  fail('transient');
+  expect(await asked(['main', 'shop'], 1_000)).toEqual([0, 0]);
+
+  expect(await refresh('beta', 'expired')).toEqual({ kind: 'held' });
+  expect(holdOf(await world.account('beta'), 'token')).toMatchObject({ reason: 'token-not-renewed' });
+  expect(world.service.grants).toHaveLength(2);
+
+  world.clock.advance(5_000);
+  world.service.state.tokens = answer;
+  for (const name of ['beta', 'main', 'shop'])
+    expect(await refresh(name, 'expired')).toEqual({ kind: 'renewed' });
+});
+
+it.each<[string, () => Promise<unknown>]>([
+  ['it is connected again', () => connect('main')],
+  [
+    'the application has a new secret',
+    () => {
+      const { partnerAccounts, budgetStore, applicationSecret } = world.state;
+      const bridge = { partnerAccounts, budgetStore, storeApplication: applicationSecret.write };
+      return storeApplication(bridge, { clientId: new Secret('client'), clientSecret: new Secret('new') });
+    },
+  ],
+  [
+    'somebody resumes it early',
+    () => resume({ ...world.state, clock: world.clock }, 'main', { early: true }),
+  ],
+])('a token is asked for at once when %s', async (_when, act) => {
+  const answer = world.service.state.tokens;
+  world.clock.advance(dayMs);
+  fail('client-rejected');
+  await asked(['main', 'shop'], minuteMs);
+  world.service.state.tokens = answer;
+
+  await act();
+
+  expect(holdOf(await world.account(), 'token')).toBeUndefined();
+  expect(await refresh('main', 'expired')).toEqual({ kind: 'renewed' });
+  expect((await world.state.budgetStore.read()).renewal).toBeUndefined();
+});
+
+/** The service returns the same pair for as long as its access token lives. */
+const samePair = () => {
+  const access_token = 'access-same';
+  const tokens = { access_token, refresh_token: 'refresh-same', token_type: 'bearer' };
+  world.service.state.tokens = () => ({ ...tokens, expires_in: 86_400, scope: 'v2 read write' });
+};
+
+it('a rejected renewed token is renewed after 5 s, doubled to an hour', async () => {
+  samePair();
+  let stored = 0;
+  const { vault } = world.tokenDeps;
+  const { write } = vault;
+  vault.write = (...args) => {
+    stored += 1;
+    return write(...args);
   };
 
-  it('is renewed after 5 s, doubled to an hour, and stored once', async () => {
-    samePair();
-    let stored = 0;
-    const { vault } = world.tokenDeps;
-    const { write } = vault;
-    vault.write = (...args) => {
-      stored += 1;
-      return write(...args);
-    };
-
-    expect((await asked(['main'], 30 * minuteMs, 'token-rejected')).slice(0, 5)).toEqual([0, 5, 15, 35, 75]);
-    for (let tenMinutes = 0; tenMinutes < 2 * 144; tenMinutes += 1) {
-      await refresh('main', 'token-rejected');
-      world.clock.advance(10 * minuteMs);
-    }
-    expect(stored).toBe(1);
-    expect((await world.account())?.renewal).toMatchObject({ forMs: 60 * minuteMs });
-  });
-
-  it('is stored again when a late write of an older pair has replaced it', async () => {
-    samePair();
-    const { vault } = world.tokenDeps;
-    const older = await vault.read('main');
+  expect((await asked(['main'], 30 * minuteMs, 'token-rejected')).slice(0, 5)).toEqual([0, 5, 15, 35, 75]);
+  for (let tenMinutes = 0; tenMinutes < 2 * 144; tenMinutes += 1) {
     await refresh('main', 'token-rejected');
-    if (older) await vault.write('main', older.pair);
-    world.clock.advance(minuteMs);
+    world.clock.advance(10 * minuteMs);
+  }
+  expect(stored).toBe(1);
+  expect((await world.account())?.renewal).toMatchObject({ forMs: 60 * minuteMs });
+});
 
-    await refresh('main', 'token-rejected');
+it('a pair is stored again when a late write of an older one replaced it', async () => {
+  samePair();
+  const { vault } = world.tokenDeps;
+  const older = await vault.read('main');
+  await refresh('main', 'token-rejected');
+  if (older) await vault.write('main', older.pair);
+  world.clock.advance(minuteMs);
 
-    const current = await vault.read('main');
-    expect(current?.version).toBe((await world.account())?.token?.version);
-    expect(current?.pair.refreshToken.reveal()).toBe('refresh-same');
-  });
+  await refresh('main', 'token-rejected');
 
-  it('is used for as long as the service said last, although it is not stored again', async () => {
-    samePair();
-    await refresh('main', 'token-rejected');
-    world.clock.advance(dayMs / 2);
-    await refresh('main', 'token-rejected');
+  const current = await vault.read('main');
+  expect(current?.version).toBe((await world.account())?.token?.version);
+  expect(current?.pair.refreshToken.reveal()).toBe('refresh-same');
+});
 
-    expect((await world.account())?.token?.expiresAt).toBe(world.clock.now() + dayMs);
-  });
+it('a token lives as long as the service said, also if not stored again', async () => {
+  samePair();
+  await refresh('main', 'token-rejected');
+  world.clock.advance(dayMs / 2);
+  await refresh('main', 'token-rejected');
+
+  expect((await world.account())?.token?.expiresAt).toBe(world.clock.now() + dayMs);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createRefreshToken } from '../../../../functions/refresh-token/refresh-token.ts';
 import { storeApplication } from '../../../../operators/operations/connect-functions.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
@@ -18,35 +18,33 @@ function failingVault<V extends { write(...args: never[]): Promise<string> }>(va
   return { ...vault, write };
 }
 
-describe('a pair that cannot be stored at first', () => {
-  it('is stored soon after, for the service may not give it again', async () => {
-    const world = await createTokenWorld();
-    const { clock, deps, state, sandbox } = world;
-    clock.advance(dayMs);
-    const stage = createRefreshToken({ ...deps, vault: failingVault(state.vault, 3) });
+it('a pair that could not be stored is stored soon after', async () => {
+  const world = await createTokenWorld();
+  const { clock, deps, state, sandbox } = world;
+  clock.advance(dayMs);
+  const stage = createRefreshToken({ ...deps, vault: failingVault(state.vault, 3) });
 
-    expect(await world.refresh('expired', undefined, stage)).toEqual({ kind: 'renewed' });
-    expect(sandbox.control.journal.list().filter(({ endpoint }) => endpoint === 'token')).toHaveLength(2);
-  });
-
-  it.each([
-    ['after 15 seconds, so that others have time', 60_000, 15_000],
-    ["at the function's deadline", 6_000, 6_000],
-  ])('is given up %s', async (_when, deadlineMs, withinMs) => {
-    const world = await createTokenWorld();
-    const { clock, deps, state } = world;
-    clock.advance(dayMs);
-    const stage = createRefreshToken({ ...deps, vault: failingVault(state.vault, 1_000) });
-    const begun = clock.now();
-
-    const outcome = await world.refresh('expired', deadlineMs, stage);
-
-    expect(outcome).toMatchObject({ kind: 'failed', fault: 'transient' });
-    expect(clock.now() - begun).toBeLessThanOrEqual(withinMs);
-  });
+  expect(await world.refresh('expired', undefined, stage)).toEqual({ kind: 'renewed' });
+  expect(sandbox.control.journal.list().filter(({ endpoint }) => endpoint === 'token')).toHaveLength(2);
 });
 
-it('a refresh token is used within a week, however long its access token lives', async () => {
+it.each([
+  ['after 15 seconds, so that others have time', 60_000, 15_000],
+  ["at the function's deadline", 6_000, 6_000],
+])('a pair that could not be stored is given up %s', async (_when, deadlineMs, withinMs) => {
+  const world = await createTokenWorld();
+  const { clock, deps, state } = world;
+  clock.advance(dayMs);
+  const stage = createRefreshToken({ ...deps, vault: failingVault(state.vault, 1_000) });
+  const begun = clock.now();
+
+  const outcome = await world.refresh('expired', deadlineMs, stage);
+
+  expect(outcome).toMatchObject({ kind: 'failed', fault: 'transient' });
+  expect(clock.now() - begun).toBeLessThanOrEqual(withinMs);
+});
+
+it('a refresh token is used within a week, however long its access lives', async () => {
   const world = await createTokenWorld({ accessTokenLifetimeSeconds: 60 * 86_400 });
 
   for (let day = 0; day < 90; day += 1) {
@@ -60,7 +58,7 @@ it('a refresh token is used within a week, however long its access token lives',
   expect(grants).toHaveLength(1 + 13 + 1);
 });
 
-it('a new secret of the application, in place of a rejected one, is used at once', async () => {
+it('a new secret of the application replaces a rejected one at once', async () => {
   const world = await createTokenWorld();
   const { applicationSecret, budgetStore, partnerAccounts } = world.state;
   world.sandbox.control.replaceClientSecret('the new one');

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { functionConfig } from '../../../../functions/runtime/config.ts';
 
 const environment = {
@@ -19,31 +19,29 @@ function messageOf(given: Record<string, string>): string {
   return '';
 }
 
-describe('the settings of a function', () => {
-  it('are read from its environment, with their defaults', () => {
-    expect(functionConfig('connect', environment)).toMatchObject({
-      partnerBaseUrl: 'https://partner.example',
-      maxRequestsPerSecond: 2.5,
-      overlapSeconds: 300,
-      partnerSecretPolicy: '{}',
-      feedStateTable: 'feed-state',
-      namePrefix: 'advert-bridge',
-      advertStatusTable: 'advert-status',
-      eventBusName: 'adverts',
-    });
+it('settings of a function come from its environment, or have defaults', () => {
+  expect(functionConfig('connect', environment)).toMatchObject({
+    partnerBaseUrl: 'https://partner.example',
+    maxRequestsPerSecond: 2.5,
+    overlapSeconds: 300,
+    partnerSecretPolicy: '{}',
+    feedStateTable: 'feed-state',
+    namePrefix: 'advert-bridge',
+    advertStatusTable: 'advert-status',
+    eventBusName: 'adverts',
   });
+});
 
-  it('name every variable that is missing or wrong, together, without its value', () => {
-    const SETTINGS = JSON.stringify({ partnerBaseUrl: 'http://hidden.example', pollSeconds: 0 });
-    const message = messageOf({ ...environment, SETTINGS, FEED_STATE_TABLE: '' });
+it('every missing or wrong variable is named together, without its value', () => {
+  const SETTINGS = JSON.stringify({ partnerBaseUrl: 'http://hidden.example', pollSeconds: 0 });
+  const message = messageOf({ ...environment, SETTINGS, FEED_STATE_TABLE: '' });
 
-    for (const name of ['SETTINGS.partnerBaseUrl', 'SETTINGS.pollSeconds', 'FEED_STATE_TABLE', 'QUEUE_URL']) {
-      expect(message).toContain(name);
-    }
-    expect(message).not.toContain('hidden');
-  });
+  for (const name of ['SETTINGS.partnerBaseUrl', 'SETTINGS.pollSeconds', 'FEED_STATE_TABLE', 'QUEUE_URL']) {
+    expect(message).toContain(name);
+  }
+  expect(message).not.toContain('hidden');
+});
 
-  it.each(['', '{"partnerBaseUrl'])('are not read from %j', (SETTINGS) => {
-    expect(messageOf({ ...environment, SETTINGS })).toContain('SETTINGS: expected JSON');
-  });
+it.each(['', '{"partnerBaseUrl'])('settings of a function are not read from %j', (SETTINGS) => {
+  expect(messageOf({ ...environment, SETTINGS })).toContain('SETTINGS: expected JSON');
 });

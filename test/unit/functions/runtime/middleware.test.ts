@@ -32,7 +32,7 @@ async function failing(work: (telemetry: Telemetry) => never) {
   return { thrown, printed: inspect(thrown, { depth: 20 }) };
 }
 
-it('a function writes and throws nothing that hides or turns around what a reader of the log sees', async () => {
+it('logs and errors of a function hold nothing that misleads their reader', async () => {
   const hostile = 'paid\u202e\u009b2Jdiap\u200b';
   const { printed } = await failing(({ observer }) => {
     observer.warn(hostile, { reason: [hostile], error: new Error(hostile) });
@@ -43,7 +43,7 @@ it('a function writes and throws nothing that hides or turns around what a reade
   expect(logged()[0].message).toBe('paid\\u202e\\u009b2Jdiap\\u200b');
 });
 
-it('a function logs an error without the event or a secret, and fails the invocation', async () => {
+it('an error is logged without the event or a secret, and the call fails', async () => {
   const { thrown, printed } = await failing(({ observer }) => {
     observer.warn('asking', { token: new Secret('hidden-one'), refreshToken: 'hidden-one' });
     throw new BridgeFault('transient', 'no answer to Bearer hidden-one', {
@@ -62,7 +62,7 @@ it('a function logs an error without the event or a secret, and fails the invoca
   });
 });
 
-it('a function writes metrics at the end, also of an invocation that failed, with one dimension', async () => {
+it('metrics are written at the end with one dimension, also after a fault', async () => {
   await failing(({ observer }) => {
     observer.count(metrics.listed, 3);
     observer.count(metrics.feedLagSeconds, 12.5);
@@ -83,7 +83,7 @@ it('a function writes metrics at the end, also of an invocation that failed, wit
   ]);
 });
 
-it('the work in a function has a deadline before the function’s own, and writes nothing unasked', async () => {
+it('work has a deadline before the function’s own, and writes nothing else', async () => {
   const work = async (_event: unknown, { deadlineMs }: { deadlineMs: number }) => deadlineMs - Date.now();
   const leftMs = await withRuntime('drain', work, createTelemetry())({}, context);
   expect(leftMs).toBeGreaterThan(20_000);

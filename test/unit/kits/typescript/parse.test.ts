@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { parseBody, parseEvent, RefusedEventError } from '../../../../kits/typescript/index.ts';
 import {
   anAdvertStatusChanged,
@@ -8,28 +8,26 @@ import {
 } from '../../../../kits/typescript/testing/index.ts';
 
 // What is accepted and refused, with which code, stands in docs/subscribe/vectors.json, which vectors.test.ts runs.
-describe('parseEvent', () => {
-  it.each([
-    anAdvertStatusChanged(),
-    anAdvertUnavailable(),
-    aPartnerAuthorizationRequired(),
-    aPartnerAuthorizationRestored(),
-    { ...anAdvertStatusChanged({ schemaVersion: '1.7' }), added: 12 },
-  ])('returns the very value it was given: $detail-type', (event) => {
-    expect(parseEvent(event)).toBe(event);
-  });
+it.each([
+  anAdvertStatusChanged(),
+  anAdvertUnavailable(),
+  aPartnerAuthorizationRequired(),
+  aPartnerAuthorizationRestored(),
+  { ...anAdvertStatusChanged({ schemaVersion: '1.7' }), added: 12 },
+])('parseEvent returns the very value it was given: $detail-type', (event) => {
+  expect(parseEvent(event)).toBe(event);
+});
 
-  it.each([null, undefined, 7, 'text', [], {}])('refuses %j', (value) => {
-    expect(() => parseEvent(value)).toThrow(RefusedEventError);
-  });
+it.each([null, undefined, 7, 'text', [], {}])('parseEvent refuses %j', (value) => {
+  expect(() => parseEvent(value)).toThrow(RefusedEventError);
+});
 
-  it('names the wrong field', () => {
-    const { detail, ...envelope } = anAdvertStatusChanged();
-    const event = { ...envelope, detail: { ...detail, data: { ...detail.data, advertId: '../x' } } };
-    expect(() => parseEvent(event)).toThrow(
-      'not an event of the advert bridge: detail.data.advertId: expected 1 to 20 digits',
-    );
-  });
+it('parseEvent names the wrong field', () => {
+  const { detail, ...envelope } = anAdvertStatusChanged();
+  const event = { ...envelope, detail: { ...detail, data: { ...detail.data, advertId: '../x' } } };
+  expect(() => parseEvent(event)).toThrow(
+    'not an event of the advert bridge: detail.data.advertId: expected 1 to 20 digits',
+  );
 });
 
 it('parseBody repeats nothing of what it refuses', () => {

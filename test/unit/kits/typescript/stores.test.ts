@@ -99,7 +99,7 @@ describe.each([
     for (const [call, expected] of calls) expect(await call(store)).toEqual(expected);
   });
 
-  it('grant one of ten simultaneous claims', async () => {
+  it('one of ten simultaneous claims is granted', async () => {
     const store = await fresh();
 
     const kinds = await Promise.all([...'abcdefghij'].map((owner) => claim(owner, at(1))(store)));
@@ -108,41 +108,39 @@ describe.each([
   });
 });
 
-describe('positions in DynamoDB', () => {
-  it('have the prefix and partition key of your choice, and take a repeated confirmation', async () => {
-    const { name: TableName } = await server.positionsTable();
-    const names = { tableName: TableName, keyPrefix: 'position#', partitionKey: 'pk' };
-    const store = createDynamoDbPositions({ dynamodb, ...names });
+it('positions have a prefix and key of your choice and confirm twice', async () => {
+  const { name: TableName } = await server.positionsTable();
+  const names = { tableName: TableName, keyPrefix: 'position#', partitionKey: 'pk' };
+  const store = createDynamoDbPositions({ dynamodb, ...names });
 
-    await claim('a', at(2))(store);
+  await claim('a', at(2))(store);
 
-    for (const _ of [1, 2]) expect(await confirm('a', at(2))(store)).toBe(true);
-    expect(await confirm('a', at(3))(store)).toBe(false);
-    const { Item } = await dynamodb.getItem({ TableName, Key: { pk: { S: `position#${key}` } } });
-    expect(Item).toEqual({ pk: { S: `position#${key}` }, generation: { N: '1' }, sequence: { N: '2' } });
-  });
-
-  it.each([
-    ['has another name', () => server.positionsTable(), 'advert'],
-    ['goes with a sort key', () => server.advertStatusTable(), 'pk'],
-  ])('name table and option when the key of the table %s', async (_, table, partitionKey) => {
-    const { name: tableName } = await table();
-    const store = createDynamoDbPositions({ dynamodb, tableName, partitionKey });
-
-    for (const call of [claim('a', at(1)), confirm('a', at(1)), release('a')])
-      await expect(call(store)).rejects.toThrow(
-        `the key of table ${tableName} is not ${partitionKey}, a string, without a sort key. Set partitionKey to`,
-      );
-  });
-
-  it('let faults of DynamoDB through', async () => {
-    const store = createDynamoDbPositions({ dynamodb, tableName: 'missing' });
-
-    await expect(claim('a', at(1))(store)).rejects.toThrow('not found');
-  });
+  for (const _ of [1, 2]) expect(await confirm('a', at(2))(store)).toBe(true);
+  expect(await confirm('a', at(3))(store)).toBe(false);
+  const { Item } = await dynamodb.getItem({ TableName, Key: { pk: { S: `position#${key}` } } });
+  expect(Item).toEqual({ pk: { S: `position#${key}` }, generation: { N: '1' }, sequence: { N: '2' } });
 });
 
-it('newerCondition allows one write of data and position, only for a newer event', async () => {
+it.each([
+  ['has another name', () => server.positionsTable(), 'advert'],
+  ['goes with a sort key', () => server.advertStatusTable(), 'pk'],
+])('errors name table and option when the key of the table %s', async (_, table, partitionKey) => {
+  const { name: tableName } = await table();
+  const store = createDynamoDbPositions({ dynamodb, tableName, partitionKey });
+
+  for (const call of [claim('a', at(1)), confirm('a', at(1)), release('a')])
+    await expect(call(store)).rejects.toThrow(
+      `the key of table ${tableName} is not ${partitionKey}, a string, without a sort key. Set partitionKey to`,
+    );
+});
+
+it('faults of DynamoDB pass through', async () => {
+  const store = createDynamoDbPositions({ dynamodb, tableName: 'missing' });
+
+  await expect(claim('a', at(1))(store)).rejects.toThrow('not found');
+});
+
+it('newerCondition allows one write of data and position for a newer event', async () => {
   const { name: TableName } = await server.positionsTable();
   const refused = 'ConditionalCheckFailedException';
   for (const [position, expected] of [

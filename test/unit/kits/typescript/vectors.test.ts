@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   type AdvertEvent,
   advertKeyOf,
@@ -56,55 +56,51 @@ async function play(
   return played;
 }
 
-describe('the test vectors', () => {
-  it('are as many as the page says, and its example is one of them', () => {
-    expect(page).toContain(`holds ${vectors.length} sequences`);
-    expect(vectors).toContainEqual(JSON.parse(shown('json')));
-  });
+it('as many vectors exist as the page says, its example among them', () => {
+  expect(page).toContain(`holds ${vectors.length} sequences`);
+  expect(vectors).toContainEqual(JSON.parse(shown('json')));
+});
 
-  it('are what compareToApplied says', async () => {
-    for (const vector of vectors) {
-      const applied: Record<string, Position> = {};
-      const steps = await play(vector.steps, (event) => {
-        const comparison = compareToApplied(applied[advertKeyOf(event)], positionOf(event));
-        if (isToApply(comparison.outcome)) applied[advertKeyOf(event)] = positionOf(event);
-        return comparison;
-      });
-      expect({ name: vector.name, steps, applied }).toEqual(vector);
-    }
-  });
+it('compareToApplied agrees with every vector', async () => {
+  for (const vector of vectors) {
+    const applied: Record<string, Position> = {};
+    const steps = await play(vector.steps, (event) => {
+      const comparison = compareToApplied(applied[advertKeyOf(event)], positionOf(event));
+      if (isToApply(comparison.outcome)) applied[advertKeyOf(event)] = positionOf(event);
+      return comparison;
+    });
+    expect({ name: vector.name, steps, applied }).toEqual(vector);
+  }
+});
 
-  it('are what applyIfNewer does with a store', async () => {
-    for (const { name, steps } of vectors) {
-      const positions = createInMemoryPositions();
-      const played = await play(steps, async (event) => {
-        let calls = 0;
-        const comparison = await applyIfNewer(event, { positions }, () => calls++);
-        expect(calls).toBe(isToApply(comparison.outcome) ? 1 : 0);
-        return comparison;
-      });
-      expect({ name, steps: played }).toEqual({ name, steps });
-    }
-  });
+it('applyIfNewer with a store agrees with every vector', async () => {
+  for (const { name, steps } of vectors) {
+    const positions = createInMemoryPositions();
+    const played = await play(steps, async (event) => {
+      let calls = 0;
+      const comparison = await applyIfNewer(event, { positions }, () => calls++);
+      expect(calls).toBe(isToApply(comparison.outcome) ? 1 : 0);
+      return comparison;
+    });
+    expect({ name, steps: played }).toEqual({ name, steps });
+  }
+});
 
-  it('are what the SQL of docs/subscribe/not-typescript.md writes', async () => {
-    const database = new DatabaseSync(':memory:');
-    database.exec(
-      'CREATE TABLE adverts (advert TEXT PRIMARY KEY, generation INT, sequence INT, status TEXT)',
-    );
-    const write = database.prepare(shown('sql'));
-    for (const { name, steps, applied } of vectors) {
-      database.exec('DELETE FROM adverts');
-      const played = await play(steps, (event) => {
-        const { generation, sequence } = positionOf(event);
-        const row = { $1: advertKeyOf(event), $2: generation, $3: sequence, $4: event.detail.data.status };
-        return { outcome: write.run(row).changes === 1 ? 'apply' : 'stale', missing: 0 };
-      });
-      const written = (list: readonly Step[]) => list.map(({ outcome }) => isToApply(outcome));
-      expect(written(played), name).toEqual(written(steps));
-      const rows = database.prepare('SELECT advert, generation, sequence FROM adverts ORDER BY advert').all();
-      expect(Object.fromEntries(rows.map(({ advert, ...position }) => [advert, position]))).toEqual(applied);
-    }
-    database.close();
-  });
+it('the SQL of docs/subscribe/not-typescript.md agrees with every vector', async () => {
+  const database = new DatabaseSync(':memory:');
+  database.exec('CREATE TABLE adverts (advert TEXT PRIMARY KEY, generation INT, sequence INT, status TEXT)');
+  const write = database.prepare(shown('sql'));
+  for (const { name, steps, applied } of vectors) {
+    database.exec('DELETE FROM adverts');
+    const played = await play(steps, (event) => {
+      const { generation, sequence } = positionOf(event);
+      const row = { $1: advertKeyOf(event), $2: generation, $3: sequence, $4: event.detail.data.status };
+      return { outcome: write.run(row).changes === 1 ? 'apply' : 'stale', missing: 0 };
+    });
+    const written = (list: readonly Step[]) => list.map(({ outcome }) => isToApply(outcome));
+    expect(written(played), name).toEqual(written(steps));
+    const rows = database.prepare('SELECT advert, generation, sequence FROM adverts ORDER BY advert').all();
+    expect(Object.fromEntries(rows.map(({ advert, ...position }) => [advert, position]))).toEqual(applied);
+  }
+  database.close();
 });
