@@ -122,11 +122,21 @@ function deadWords(text: string): (string | undefined)[] {
   );
 }
 
+/** Names said to stand in a file, as in "`maxConflicts` in settle-advert.ts". */
+function misplacedNames(text: string): (string | undefined)[] {
+  return [...text.matchAll(/`(\w+)` in ([\w./-]+\.ts)/g)].map(([, name = '', file = '']) => {
+    const homes = tracked.filter((known) => `/${known}`.endsWith(`/${file}`));
+    return homes.some((home) => readFileSync(home, 'utf8').includes(name))
+      ? undefined
+      : `${file} has no ${name}`;
+  });
+}
+
 it('what every page, comment and message points at exists', () => {
   const faults = texts.flatMap((file) => {
     const text = readFileSync(file, 'utf8');
     return [
-      ...(isPage(file) ? [...deadLinks(file, text), ...deadWords(text)] : []),
+      ...(isPage(file) ? [...deadLinks(file, text), ...deadWords(text), ...misplacedNames(text)] : []),
       ...deadPaths(text),
       ...deadNames(file, text),
       ...deadSections(file, text),
@@ -164,6 +174,7 @@ it.each([
   [deadPaths("'docs/operate/runbook.md#no'"), 'docs/operate/runbook.md has no heading #no'],
   [deadNames('x.ts', '/** @see no-such-page.md */'), 'no file has the name no-such-page.md'],
   [deadWords('`noSuchFunctionAnywhere`'), 'no source has the name noSuchFunctionAnywhere'],
+  [misplacedNames('`maxConflicts` in redelivery.ts'), 'redelivery.ts has no maxConflicts'],
   [deadSections('x.ts', '// by §3'), '§3 of which document?'],
   [deadSections('x.ts', '// partner-api.md §12.7'), 'docs/partner-api.md has no §12.7'],
   [deadCommands('`advert-bridge nothing`'), 'advert-bridge has no command nothing'],
