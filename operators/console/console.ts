@@ -17,7 +17,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
   const { bridge, port, isReadOnly, version, command, again } = options;
   const live = createLive(options, {
     ...{ requestsPerSecond: null, pollSeconds: null },
-    kind: bridge.kind,
+    kind: bridge.host.kind,
     name: bridge.name,
     command: command('{}'),
     ...{ version, isReadOnly, again },

@@ -34,7 +34,7 @@ const deadLettersQuery = v.strictObject({ filter: v.optional(v.pipe(v.string(), 
 export type Live = ReturnType<typeof createLive>;
 
 export function createLive({ bridge, command, say, breaks }: ConsoleOptions, shown: Snapshot['bridge']) {
-  const { clock } = bridge;
+  const { clock, host } = bridge;
   const pushes = new Set<Push>();
   const events: ShownEvent[] = [];
   const halfHour = createHalfHour(clock.now());
@@ -64,7 +64,7 @@ export function createLive({ bridge, command, say, breaks }: ConsoleOptions, sho
     // Those of the process that sends, which may have begun after this one.
     const requestsPerSecond = facts.answers?.maxRequestsPerSecond ?? settings?.maxRequestsPerSecond ?? null;
     const pollSeconds = settings?.pollSeconds ?? null;
-    const findings = findingsOf(facts, { nowMs, kind: bridge.kind, command });
+    const findings = findingsOf(facts, { nowMs, kind: host.kind, command });
     const { deadLetters } = facts.queue;
     if (deadLetters !== listedOf) {
       listed = deadLetters === 0 ? [] : (await listDeadLetters(bridge, {})).deadLetters;
@@ -91,7 +91,7 @@ export function createLive({ bridge, command, say, breaks }: ConsoleOptions, sho
       const begunMs = clock.now();
       await look().catch((error: Error) => show({ error: error.message }));
       const tookMs = clock.now() - begunMs;
-      await clock.sleep(Math.max(lookMs[bridge.kind], restsFor * tookMs), signal);
+      await clock.sleep(Math.max(lookMs[host.kind], restsFor * tookMs), signal);
     }
   }
 
@@ -121,7 +121,7 @@ export function createLive({ bridge, command, say, breaks }: ConsoleOptions, sho
 
     /** Reads until `signal` is aborted. */
     async run(signal: AbortSignal): Promise<void> {
-      const past = bridge.stack?.past(clock.now()) ?? Promise.resolve([]);
+      const past = host.kind === 'stack' ? host.past(clock.now()) : Promise.resolve([]);
       await past.then(
         (minutes) => minutes.forEach(halfHour.fill),
         (error: Error) => say(`The plots begin empty: ${error.message}`),

@@ -5,7 +5,7 @@
 import type { AdvertEvent } from '../../shared/contract/events.ts';
 import type { AdvertRow } from '../../shared/state/advert-histories.ts';
 import type { AuditProgress, BackfillKey } from '../../shared/state/progress.ts';
-import type { Bridge } from './bridge.ts';
+import { type Bridge, isDelivering } from './bridge.ts';
 import { type Walk, type WalkOptions, type WalkResult, walk } from './walk.ts';
 
 /** Without a result for so long: longer than fan-out tries an advert that the service fails to return. */
@@ -37,10 +37,10 @@ export async function audit(
       const { waiting } = progress;
       if (waiting.length < before.waiting.length) lastResultMs = clock.now();
       if (waiting.length === 0) {
-        const isDue = isThrough || sinceSentMs >= paceMs || !bridge.isDelivering();
+        const isDue = isThrough || sinceSentMs >= paceMs || !isDelivering(bridge);
         return { progress, next: isDue ? 'go-on' : 'wait' };
       }
-      if (!bridge.isDelivering())
+      if (!isDelivering(bridge))
         return { progress, next: isThrough || waiting.length >= maxUndelivered ? 'stop' : 'go-on' };
       if (clock.now() - Math.max(sentMs, lastResultMs) < patienceMs) return { progress, next: 'wait' };
       if (lastResultMs < sentMs) return { progress, next: 'stop' };

@@ -29,9 +29,44 @@ export const silentObserver: Observer = {
   count: () => undefined,
 };
 
+/** An embedded bridge: one process over a folder, with readers of its own. */
+export interface LocalHost {
+  readonly kind: 'local';
+  /** Whether a process runs it. */
+  isRunning(): boolean;
+  /** The run that a process holds, but does not come to, with the time of its last beat. */
+  standstill(nowMs: number): { readonly run: string; readonly since: number } | undefined;
+  /** The disk is full; since when, ms since 1970, if a run waits for room. */
+  fullDisk(): { readonly since?: number } | undefined;
+  /** The accounts that an older copy of the state would publish with used numbers. */
+  reusedHistories(accounts: readonly PartnerAccount[]): readonly PartnerAccount[];
+  readonly webhooks: Pick<Webhooks, 'list'>;
+  /** Why standard output takes no events; undefined if it does. */
+  outputTrouble(): Trouble | undefined;
+  /** What waits for standard output; undefined if no run writes to it. */
+  outputEvents(): Backlog | undefined;
+}
+
+/** A deployed stack: its functions always run. */
+export interface StackHost {
+  readonly kind: 'stack';
+  readonly version: string;
+  /** By which its functions read what a command writes. This machine's own may be minutes off. */
+  readonly clock: Pick<Clock, 'now'>;
+  read(nowMs: number): Promise<StackState>;
+  past(nowMs: number): Promise<readonly PastMinute[]>;
+}
+
+export interface Hosted {
+  readonly host: Pick<LocalHost, 'kind' | 'isRunning'> | Pick<StackHost, 'kind'>;
+}
+
+/** Whether a consumer takes messages from the queue: of a stack always, of a folder while a process runs it. */
+export const isDelivering = ({ host }: Hosted): boolean => host.kind === 'stack' || host.isRunning();
+
 /** What an operation acts on. Everything that costs a request is read on first use. */
 export interface Bridge extends RowPorts {
-  readonly kind: 'local' | 'stack';
+  readonly host: LocalHost | StackHost;
   /** Prefix of the names of a stack's alarms; the folder of an embedded bridge. */
   readonly name: string;
   readonly clock: Clock;
@@ -39,23 +74,6 @@ export interface Bridge extends RowPorts {
 
   readonly bookKeeper: BookKeeper;
   readonly queue: ChangedAdvertsQueue;
-  /** Only for an embedded bridge. */
-  readonly webhooks?: Pick<Webhooks, 'list'>;
-  /** Only for an embedded bridge: why standard output takes no events; undefined if it does. */
-  readonly outputTrouble?: () => Trouble | undefined;
-  /** Only for an embedded bridge: the disk is full; since when, ms since 1970, if a run waits for room. */
-  readonly fullDisk?: () => { readonly since?: number } | undefined;
-  /** Only for an embedded bridge: what waits for standard output; undefined if no run writes to it. */
-  readonly outputEvents?: () => Backlog | undefined;
-  /** Only for an embedded bridge: the accounts that an older copy of the state would publish with used numbers. */
-  readonly reusedHistories?: (accounts: readonly PartnerAccount[]) => readonly PartnerAccount[];
-  readonly stack?: {
-    readonly version: string;
-    /** By which its functions read what a command writes. This machine's own may be minutes off. */
-    readonly clock: Pick<Clock, 'now'>;
-    read(nowMs: number): Promise<StackState>;
-    past(nowMs: number): Promise<readonly PastMinute[]>;
-  };
 
   /** The settings of the stack, or of the folder's latest run. */
   settings(): Promise<BridgeSettings>;
@@ -73,10 +91,6 @@ export interface Bridge extends RowPorts {
   poll(only: string | undefined): Promise<PollAnswer>;
   /** The operator: for a stack the caller's ARN, for an embedded bridge the user of this machine. */
   who(): Promise<string>;
-  /** Whether a consumer takes messages from the queue: of a stack always, of a folder while a process runs it. */
-  isDelivering(): boolean;
-  /** Only for an embedded bridge: the run that a process holds, but does not come to, with the time of its last beat. */
-  readonly standstill?: (nowMs: number) => { readonly run: string; readonly since: number } | undefined;
   /** For so long the queue may say that it is empty although a message waits. */
   readonly depthLagMs: number;
   /**

@@ -13,11 +13,12 @@ import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { printableLine as printable } from '../../shared/domain/text.ts';
 import type { WaitingMessage } from '../../shared/ports/queue.ts';
 import type { AdvertRow } from '../../shared/state/advert-histories.ts';
-import type { Bridge } from './bridge.ts';
+import { type Bridge, type Hosted, isDelivering } from './bridge.ts';
 import { shownDeadLetter } from './dead-letters.ts';
 import { knownAccount } from './errors.ts';
 
-type HistoryBridge = Pick<Bridge, 'kind' | 'isDelivering' | 'aside' | 'queue'> &
+type HistoryBridge = Hosted &
+  Pick<Bridge, 'aside' | 'queue'> &
   Pick<Bridge, 'partnerAccounts' | 'feedStates' | 'advertHistories' | 'budgetStore' | 'deadLetters'> & {
     readonly clock: Pick<Bridge['clock'], 'now'>;
     settings(): Promise<PublishedEvents>;
@@ -61,7 +62,7 @@ async function look(bridge: HistoryBridge, { partnerAccount, advertId }: Asked) 
     bridge.feedStates.ofAccount(partnerAccount),
     bridge.budgetStore.read(),
     bridge.settings(),
-    bridge.kind === 'stack' ? bridge.queue.depth(partnerAccount) : 0,
+    bridge.host.kind === 'stack' ? bridge.queue.depth(partnerAccount) : 0,
   ]);
   const latest = row?.envelope === undefined ? undefined : (JSON.parse(row.envelope) as AdvertEvent);
   const ofAdvert = ofAccount.filter((one) => one.advertId === objectKeyOf(key));
@@ -73,7 +74,7 @@ async function look(bridge: HistoryBridge, { partnerAccount, advertId }: Asked) 
   const [givenUp] = deadLetters.filter(isCurrent).toSorted((a, b) => (a.at > b.at ? -1 : 1));
   const nowMs = bridge.clock.now();
   const hold = holdOf(budget, account, nowMs);
-  const notRunning = bridge.isDelivering() ? undefined : 'no `run` is at work on this bridge';
+  const notRunning = isDelivering(bridge) ? undefined : 'no `run` is at work on this bridge';
   return {
     ...{ account, advertId, row, latest, deadLetters, nowMs, published },
     /** The newest dead letter of the current generation, unless the latest event is later. */

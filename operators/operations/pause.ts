@@ -12,16 +12,16 @@ import {
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { renewableNow } from '../../shared/domain/renewal.ts';
 import { type ShownPause, shownPause } from './account-status.ts';
-import type { Bridge } from './bridge.ts';
+import type { Bridge, LocalHost, StackHost } from './bridge.ts';
 import { knownAccount, requireKnown } from './errors.ts';
 
 interface PausedBridge extends Pick<Bridge, 'partnerAccounts' | 'budgetStore'> {
   readonly clock: Pick<Clock, 'now'>;
-  readonly stack?: Pick<NonNullable<Bridge['stack']>, 'clock'>;
+  readonly host: Pick<LocalHost, 'kind'> | Pick<StackHost, 'kind' | 'clock'>;
 }
 
 /** Of those who keep the pause. */
-const nowOf = ({ stack, clock }: PausedBridge): number => (stack?.clock ?? clock).now();
+const nowOf = ({ host, clock }: PausedBridge): number => (host.kind === 'stack' ? host.clock : clock).now();
 
 /** In place of an existing one; seen within 5 seconds. @param name undefined: the whole bridge */
 export async function pause(

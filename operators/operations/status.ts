@@ -8,11 +8,18 @@ import { type Counters, sumOf } from '../../shared/ports/store.ts';
 import type { Activity } from '../../shared/state/activity.ts';
 import type { Books } from '../../shared/state/books.ts';
 import { accountStatus, heldMs, shownHold, shownPause } from './account-status.ts';
-import type { Bridge } from './bridge.ts';
+import type { Bridge, LocalHost } from './bridge.ts';
+import type { StackState } from './stack-state.ts';
 
-export type StatusPorts = Pick<Bridge, 'partnerAccounts' | 'feedStates' | 'budgetStore' | 'activity'> &
-  Pick<Bridge, 'bookKeeper' | 'webhooks' | 'outputTrouble' | 'outputEvents' | 'reusedHistories' | 'stack'> &
-  Partial<Pick<Bridge, 'kind' | 'isDelivering' | 'standstill' | 'fullDisk'>>;
+type RowsOfStatus = Pick<
+  Bridge,
+  'partnerAccounts' | 'feedStates' | 'budgetStore' | 'activity' | 'bookKeeper'
+>;
+
+export interface StatusPorts extends RowsOfStatus {
+  /** Of a stack, what AWS runs; undefined: that is not asked for. */
+  readonly host: LocalHost | { readonly kind: 'stack'; read(nowMs: number): Promise<StackState | undefined> };
+}
 
 /** Number of books read concurrently: there may be a thousand partner accounts. */
 const booksAtOnce = 25;
@@ -25,6 +32,8 @@ export type Status = Awaited<ReturnType<typeof readStatus>>;
  * @param only only this partner account; default: all
  */
 export async function readStatus(ports: StatusPorts, nowMs: number, only?: string) {
+  const { host } = ports;
+  const local = host.kind === 'local' ? host : undefined;
   const unreadableRows: { readonly row: string; readonly issue: string }[] = [];
   const noteOf =
     (kind: 'account' | 'feed'): OnUnreadable =>
@@ -36,7 +45,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     ports.bookKeeper.queue(),
     ports.budgetStore.read(),
     ports.activity.read(),
-    ports.stack?.read(nowMs),
+    host.kind === 'stack' ? host.read(nowMs) : undefined,
   ]);
   const wanted = accounts.filter(({ name }) => only === undefined || name === only);
   const booksOf = new Map<string, Books>();
@@ -44,9 +53,9 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     booksOf.set(name, await ports.bookKeeper.read(name, generation));
   });
   const bridgeHold = shownHold(budget);
-  const isRunning = ports.kind === 'local' ? ports.isDelivering?.() : undefined;
-  const standstill = ports.standstill?.(nowMs);
-  const fullDisk = ports.fullDisk?.();
+  const isRunning = local?.isRunning();
+  const standstill = local?.standstill(nowMs);
+  const fullDisk = local?.fullDisk();
   const feedsOf = Map.groupBy(states, ({ partnerAccount, generation }) => `${partnerAccount}/${generation}`);
   const partnerAccounts = wanted.map((account) => {
     const { name, generation } = account;
@@ -98,13 +107,13 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     /** Only for an embedded bridge: no room is on the disk of the state; null if there is. */
     fullDisk: fullDisk ? { since: fullDisk.since === undefined ? null : toInstant(fullDisk.since) } : null,
     /** Only for an embedded bridge: accounts that this older copy of the state would publish with used numbers. */
-    reusedHistories: ports.reusedHistories?.(wanted).map(({ name }) => name),
+    reusedHistories: local?.reusedHistories(wanted).map(({ name }) => name),
     /** Only for an embedded bridge. */
-    webhooks: ports.webhooks?.list().map((webhook) => shownWebhook(webhook, nowMs)),
+    webhooks: local?.webhooks.list().map((webhook) => shownWebhook(webhook, nowMs)),
     /** Only for an embedded bridge: why standard output takes no events of a run; null if it does. */
-    output: isRunning === false ? null : shownTrouble(ports.outputTrouble?.()),
+    output: isRunning === false ? null : shownTrouble(local?.outputTrouble()),
     /** Only for an embedded bridge: what waits for standard output; null if no run writes to it. */
-    outputEvents: shownEvents(ports.outputEvents?.()),
+    outputEvents: shownEvents(local?.outputEvents()),
     ...ofStack,
   };
 }

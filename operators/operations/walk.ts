@@ -9,7 +9,7 @@ import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import type { BackfillKey, BackfillProgress, Progresses } from '../../shared/state/progress.ts';
 import type { AdvertSource, SourcePage } from './advert-sources.ts';
-import { type Bridge, silentObserver } from './bridge.ts';
+import { type Bridge, isDelivering, silentObserver } from './bridge.ts';
 import { CommandError } from './errors.ts';
 
 export interface Walk<P extends BackfillProgress> {
@@ -163,7 +163,7 @@ export const backfill = (bridge: Bridge, options: WalkOptions<BackfillProgress>)
       async look(progress, isThrough) {
         const isFull = !isThrough && (await bridge.queue.depth(options.key.partnerAccount)) > maxWaiting;
         if (!isFull) return { progress, next: 'go-on' };
-        return { progress, next: bridge.isDelivering() ? 'wait' : 'stop' };
+        return { progress, next: isDelivering(bridge) ? 'wait' : 'stop' };
       },
     },
     options,

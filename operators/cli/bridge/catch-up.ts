@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { advertIdPattern } from '../../../shared/contract/checks.ts';
 import { stopOf } from '../../../shared/domain/partner-account.ts';
 import type { BackfillKey } from '../../../shared/state/progress.ts';
-import type { Bridge } from '../../operations/bridge.ts';
+import { type Bridge, isDelivering } from '../../operations/bridge.ts';
 import { CommandError, connectWords, knownAccount } from '../../operations/errors.ts';
 import type { Call } from '../shared/command.ts';
 import type { Io } from '../shared/io.ts';
@@ -32,7 +32,7 @@ export function catchUp<R>(
     const result = await withProgress(io, (show) => work(bridge, key, show));
     const { maxRequestsPerSecond } = await bridge.settings();
     const waiting = await bridge.queue.depth(name);
-    const next = command(bridge.isDelivering() ? `status ${name}` : 'run');
+    const next = command(isDelivering(bridge) ? `status ${name}` : 'run');
     const takes = `${duration(waiting / maxRequestsPerSecond)} at ${maxRequestsPerSecond}/s`;
     return [result, `${are(waiting, 'message waits', 'messages wait')} (${takes}). Next: ${next}`];
   });

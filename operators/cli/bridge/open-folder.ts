@@ -26,7 +26,7 @@ import { createDrain, pollAnswerOf } from '../../../functions/drain/drain.ts';
 import { checkedJson } from '../../../shared/contract/checks.ts';
 import { type BridgeSettings, bridgeSettingsSchema } from '../../../shared/contract/settings.ts';
 import { systemClock } from '../../../shared/domain/clock.ts';
-import { type Bridge, once, silentObserver } from '../../operations/bridge.ts';
+import { type Bridge, type LocalHost, once, silentObserver } from '../../operations/bridge.ts';
 import { applicationWords, CommandError, UsageError } from '../../operations/errors.ts';
 import { movedTo } from '../../operations/move/moved-to.ts';
 import { pollDepsOf } from '../../operations/resync.ts';
@@ -44,6 +44,7 @@ export interface OpenOptions extends Pick<EmbeddedStateOptions, 'onFault'> {
 }
 
 export interface FolderBridge extends Bridge {
+  readonly host: LocalHost;
   readonly state: EmbeddedState;
   /** Of the partner service; undefined until the application is stored. */
   baseUrl(): string | undefined;
@@ -113,18 +114,23 @@ export async function openFolder(
     ...state,
     ...{ state, requireBaseUrl, settings, service },
     baseUrl: () => baseUrl,
-    kind: 'local',
     name: dir,
     clock: systemClock,
     newId: randomUUID,
     who: async () => userName(),
-    reusedHistories(accounts) {
-      const mark = readMark(dir);
-      return mark ? reusedHistories(mark, state.eventLog.ends().last, accounts) : [];
+    host: {
+      kind: 'local',
+      isRunning: () => isRunning(dir),
+      standstill: (nowMs) => standstillIn(dir, nowMs),
+      fullDisk: () => (isDiskFull(dir) ? {} : undefined),
+      reusedHistories(accounts) {
+        const mark = readMark(dir);
+        return mark ? reusedHistories(mark, state.eventLog.ends().last, accounts) : [];
+      },
+      webhooks: state.webhooks,
+      outputTrouble: state.outputTrouble,
+      outputEvents: state.outputEvents,
     },
-    isDelivering: () => isRunning(dir),
-    standstill: (nowMs) => standstillIn(dir, nowMs),
-    fullDisk: () => (isDiskFull(dir) ? {} : undefined),
     depthLagMs: 0,
     async close() {
       await partner?.close();

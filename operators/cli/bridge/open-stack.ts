@@ -72,7 +72,6 @@ export async function openStack({ stack }: StackTarget, clients = stackClients()
     outputs,
     /** Undefined until the settings are read. */
     baseUrl: () => baseUrl,
-    kind: 'stack',
     name,
     clock: systemClock,
     newId: randomUUID,
@@ -80,7 +79,8 @@ export async function openStack({ stack }: StackTarget, clients = stackClients()
     bookKeeper: createBookKeeper({ store, aside, deadLetters, queue }),
     // The whole queue counts, not only the account's messages, because live changes have priority over an operator's.
     queue: createChangedAdvertsQueue({ queue }),
-    stack: {
+    host: {
+      kind: 'stack',
       version: outputs.version,
       clock: stackClock,
       read: (nowMs) => readStackState({ outputs, clients }, nowMs),
@@ -103,7 +103,6 @@ export async function openStack({ stack }: StackTarget, clients = stackClients()
       const { Arn, UserId = 'unknown' } = await clients.sts.send(new GetCallerIdentityCommand());
       return Arn ?? UserId;
     },
-    isDelivering: () => true,
     // SQS counts approximately, for about a minute after the last message was sent.
     depthLagMs: 60_000,
     events: (partnerAccount, watch) => tailBus({ clients, outputs }, partnerAccount, watch),

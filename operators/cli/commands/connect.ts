@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { ConnectedAccount } from '../../../functions/connect/requests.ts';
 import { partnerAccountName } from '../../../shared/contract/checks.ts';
 import { bridgeSettings } from '../../../shared/contract/settings.ts';
+import { isDelivering } from '../../operations/bridge.ts';
 import { connectAccount } from '../../operations/connect-functions.ts';
 import { listDeadLetters, redriveDeadLetters } from '../../operations/dead-letters.ts';
 import { connectWords, requireKnown, UsageError } from '../../operations/errors.ts';
@@ -89,7 +90,7 @@ Examples:
         report(
           account,
           ...connectedLines(call, account),
-          ...(bridge.isDelivering() ? [] : [`Next: ${command('run')}`]),
+          ...(isDelivering(bridge) ? [] : [`Next: ${command('run')}`]),
           `To see whether all is right: ${command('doctor')}`,
         );
         // Printed separately: the account is already connected, whatever happens next.

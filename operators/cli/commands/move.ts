@@ -31,7 +31,7 @@ Examples:
         local,
         (bridge) =>
           withBridge(to, async (stack) => {
-            requireSameVersion(stack.stack.version, to.stack);
+            requireSameVersion(stack.host.version, to.stack);
             // Here, because `--help` answers on a Node that has no node:sqlite, too.
             const { newRunId, takeRunLock } = await import('../../../embedded/state/file/run-lock.ts');
             const folder = await folderOf(bridge, newRunId);

@@ -1,4 +1,5 @@
 import type { PollAnswer } from '../../../shared/contract/invocations.ts';
+import { isDelivering } from '../../operations/bridge.ts';
 import { requireKnown } from '../../operations/errors.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
@@ -23,7 +24,7 @@ Examples:
       const lines = [...factTable(found.polls), ...factTable(found.notPolled)];
       if (lines.length === 0)
         lines.push(`Nothing is connected. To connect: ${command(`connect ${name ?? 'NAME'}`)}`);
-      if (!bridge.isDelivering() && found.polls.some(({ listed }) => listed > 0))
+      if (!isDelivering(bridge) && found.polls.some(({ listed }) => listed > 0))
         lines.push(`To publish what was listed: ${command('run')}`);
       answer(found, ...lines);
       return exitCodeOf(found);

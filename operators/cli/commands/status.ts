@@ -35,7 +35,9 @@ Examples:
   },
   ({ io, target, options: { name, watch: isWatched }, json, answer }) =>
     withBridge(target, async (bridge) => {
-      const version = { deployed: bridge.stack?.version ?? null, command: packageJson.version };
+      const { host } = bridge;
+      const deployed = host.kind === 'stack' ? host.version : null;
+      const version = { deployed, command: packageJson.version };
       const isRedrawn = isWatched && !json && io.stdout.isTTY === true;
       const report = async () => {
         const nowMs = systemClock.now();

@@ -1,4 +1,5 @@
 import { linesOf } from '../../../shared/domain/text.ts';
+import { isDelivering } from '../../operations/bridge.ts';
 import { requireKnown } from '../../operations/errors.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
@@ -23,7 +24,7 @@ Examples:
     const output = eventOutput(io, json);
     await withBridge(target, async (bridge) => {
       await requireKnown(bridge.partnerAccounts, name);
-      if (!bridge.isDelivering())
+      if (!isDelivering(bridge))
         say(io, `No bridge runs in ${bridge.name} now: its events appear here once it does.`);
       for await (const events of bridge.events(name, { signal, say: (text) => say(io, text) })) {
         if (events.length > 0) await stream(output, linesOf(events), signal);

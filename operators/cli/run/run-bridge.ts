@@ -15,6 +15,7 @@ import { bridgeSettings, bridgeSettingsSchema } from '../../../shared/contract/s
 import { systemClock, toInstant } from '../../../shared/domain/clock.ts';
 import { type Counters, sumOf } from '../../../shared/ports/store.ts';
 import { type Books, emptyBooks } from '../../../shared/state/books.ts';
+import type { LocalHost } from '../../operations/bridge.ts';
 import { CommandError, namesText } from '../../operations/errors.ts';
 import { type Finding, findingsOf, mendText, needsAttention } from '../../operations/findings/findings.ts';
 import { readStatus, type Status } from '../../operations/status.ts';
@@ -83,10 +84,17 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
   const log = createTextObserver(io.stderr, 'info', { json: true });
   const tell = (text: string) => (jsonLogs ? log.info(text) : say(io, text));
   if (!dryRun) await bridge.storeSettings(settings);
+  const host: LocalHost = {
+    ...bridge.host,
+    ...state,
+    isRunning: () => true,
+    standstill: () => undefined,
+    // A dry run publishes nothing.
+    ...(dryRun && { reusedHistories: () => [] }),
+  };
   async function look() {
     const nowMs = systemClock.now();
-    const { reusedHistories } = bridge;
-    const status = await readStatus(dryRun ? state : { ...state, reusedHistories }, nowMs);
+    const status = await readStatus({ ...state, host }, nowMs);
     return { status, findings: findingsOf(status, { ...target, nowMs }) };
   }
   const begun = await look();

@@ -13,11 +13,13 @@ export interface ExaminedPlace extends Mends {
   readonly baseUrl?: string | undefined;
 }
 
+/** What AWS runs has its own checks. */
+const withoutAws = { kind: 'stack', read: async () => undefined } as const;
+
 /** Each is read once, by the check that needs it first. */
 export function bridgeFacts<Place extends ExaminedPlace>(bridge: Bridge, place: Place) {
-  // What AWS runs has its own checks.
-  const { stack: _stack, ...ports } = bridge;
-  const status = once(() => readStatus(ports, Date.now()));
+  const host = bridge.host.kind === 'stack' ? withoutAws : bridge.host;
+  const status = once(() => readStatus({ ...bridge, host }, Date.now()));
   return {
     ...place,
     accounts: once(() => bridge.partnerAccounts.list(() => undefined)),
@@ -28,7 +30,7 @@ export function bridgeFacts<Place extends ExaminedPlace>(bridge: Bridge, place: 
       // After an open circuit, the next request is a trial, and its outcome changes the bridge's behaviour.
       if (pausedUntil !== null || circuit || paused)
         throw new SkippedError('no request is sent to the service during a pause: see pause');
-      if (bridge.kind === 'local' && place.baseUrl === undefined)
+      if (bridge.host.kind === 'local' && place.baseUrl === undefined)
         throw new SkippedError('needs a base URL: see application');
       return askFor(bridge, 'accepted', { action: 'check' });
     }),

@@ -23,10 +23,9 @@ export async function checkHistories(world: SimWorld, isOver: boolean): Promise<
   );
   const bridge = {
     ...state,
-    kind: 'local' as const,
+    host: { kind: 'local', isRunning: () => true } as const,
     clock: scheduler,
     settings: async () => plan.publishedEvents,
-    isDelivering: () => true,
   };
   const blind = { ...bridge, ...(await asOnAws(world)) };
   for (const account of await state.partnerAccounts.list()) {
@@ -57,7 +56,7 @@ async function asOnAws({ state }: SimWorld) {
   const held = await state.aside.figures();
   const { waiting } = await state.bookKeeper.queue();
   return {
-    kind: 'stack' as const,
+    host: { kind: 'stack' } as const,
     queue: { ...queue, depth: async () => waiting - held.waiting },
   };
 }

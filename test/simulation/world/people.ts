@@ -189,7 +189,8 @@ export function createPeople({ world, stages, auditor, random }: PeopleDeps) {
     log.trace('service', () => `takes a scope of ${account} back`);
   }
 
-  const bridge = { ...state, clock: scheduler, who: async () => 'operator' };
+  const host = { kind: 'local' } as const;
+  const bridge = { ...state, host, clock: scheduler, who: async () => 'operator' };
 
   async function pauseByOperator(account: string | undefined, forMs?: number): Promise<void> {
     const since = scheduler.now();

@@ -216,7 +216,7 @@ export function createStages(world: SimWorld) {
     const { advertHistories, audits, auditResults } = world.state;
     const bridge = {
       ...started,
-      ...{ audits, auditResults, depthLagMs: 0, isDelivering: () => true },
+      ...{ audits, auditResults, depthLagMs: 0, host: { kind: 'stack' } },
       advertHistories: { page: advertHistories.page, read: started.histories.read },
       settings: async () => ({ maxRequestsPerSecond: plan.requestsPerSecond }),
     } as unknown as Bridge;

@@ -294,7 +294,9 @@ it('what is read ahead is shared among the accounts that are behind', async () =
 });
 
 const pauseMain = (forMs?: number) =>
-  pause({ ...world.state, clock: world.clock, who: async () => 'ann' }, 'main', { forMs });
+  pause({ ...world.state, host: { kind: 'local' }, clock: world.clock, who: async () => 'ann' }, 'main', {
+    forMs,
+  });
 
 it.each([
   ['until it ends', hourMs],

@@ -109,7 +109,7 @@ it.each<[string, () => Promise<unknown>]>([
   ],
   [
     'somebody resumes it early',
-    () => resume({ ...world.state, clock: world.clock }, 'main', { early: true }),
+    () => resume({ ...world.state, host: { kind: 'local' }, clock: world.clock }, 'main', { early: true }),
   ],
 ])('a token is asked for at once when %s', async (_when, act) => {
   const answer = world.service.state.tokens;

@@ -1,4 +1,5 @@
 /** The status of a bridge of which a test says only what differs from one that delivers. */
+import type { LocalHost } from '../../../../operators/operations/bridge.ts';
 import { readStatus, type StatusPorts } from '../../../../operators/operations/status.ts';
 import type { Hold } from '../../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
@@ -10,7 +11,7 @@ export const nowMs = Date.parse('2026-11-20T12:00:00Z');
 
 type Rows = 'partnerAccounts' | 'feedStates' | 'budgetStore' | 'activity';
 /** Of the rows, only what a status reads. */
-export type GivenPorts = Partial<Omit<StatusPorts, Rows>> & {
+export type GivenPorts = Partial<Pick<StatusPorts, 'bookKeeper'>> & {
   readonly [Port in Rows]?: Partial<StatusPorts[Port]>;
 };
 
@@ -23,9 +24,25 @@ export interface GivenStatus {
   /** Of the whole bridge. */
   readonly holds?: readonly Hold[];
   readonly ports?: GivenPorts;
+  /** Of an embedded bridge. Default: a process runs it, nobody reads its events. */
+  readonly host?: Partial<LocalHost>;
 }
 
-export function statusOf({ accounts = [{}], feed = {}, queue, holds, ports }: GivenStatus, only?: string) {
+const running: LocalHost = {
+  kind: 'local',
+  isRunning: () => true,
+  standstill: () => undefined,
+  fullDisk: () => undefined,
+  reusedHistories: () => [],
+  webhooks: { list: () => [] },
+  outputTrouble: () => undefined,
+  outputEvents: () => undefined,
+};
+
+export function statusOf(
+  { accounts = [{}], feed = {}, queue, holds, ports, host }: GivenStatus,
+  only?: string,
+) {
   const connectedAt = new Date(nowMs).toISOString();
   const rows = accounts.map((account) => partnerAccount({ connectedAt, ...account }));
   const feeds = rows.map(({ name }) =>
@@ -42,5 +59,5 @@ export function statusOf({ accounts = [{}], feed = {}, queue, holds, ports }: Gi
     budgetStore: { read: async () => ({ nextSlotMs: 0, ...(holds && { holds }) }) },
     ...ports,
   };
-  return readStatus(all as StatusPorts, nowMs, only);
+  return readStatus({ ...all, host: { ...running, ...host } } as StatusPorts, nowMs, only);
 }

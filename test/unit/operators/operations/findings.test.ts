@@ -46,14 +46,14 @@ const circuit = (ms: number): Given => ({ holds: [serviceHold('circuit', nowMs +
 const webhook = (change: object): Given => {
   const trouble = { since: nowMs, reason: '500', gone: false, ...change };
   const url = 'https://a.example/hook?key=1';
-  return { ports: { webhooks: { list: () => [{ url, waiting: 7, givenUp: 0, trouble }] } } };
+  return { host: { webhooks: { list: () => [{ url, waiting: 7, givenUp: 0, trouble }] } } };
 };
 const backlog = (waiting: number): Given => {
   const list = () => [{ url: 'https://a.example/', waiting, givenUp: 3, maxEvents: 1_000 }];
-  return { ports: { webhooks: { list } } };
+  return { host: { webhooks: { list } } };
 };
 const ofOutput = (waiting: number): Given => ({
-  ports: { outputEvents: () => ({ waiting, givenUp: 3, maxEvents: 1_000 }) },
+  host: { outputEvents: () => ({ waiting, givenUp: 3, maxEvents: 1_000 }) },
 });
 const withAnswers = (counts: Record<string, number>): GivenPorts => ({
   activity: {
@@ -89,7 +89,7 @@ const failing = (ms: number, more: Partial<FeedProblem> = {}): Given => ({
 const paused429 = (since: number, until: number): Given => ({
   holds: [{ ...serviceHold('service', nowMs + until), since: nowMs + since }],
 });
-const idle = { kind: 'local', isDelivering: () => false } as const;
+const idle: Given = { host: { isRunning: () => false } };
 const waiting = (number: number, ms: number) => ({ queue: { waiting: number, oldestListedAt: at(ms) } });
 const ofAws = (of: 'table' | 'schedule' | 'mapping' | 'function'): Given => ({
   kind: 'stack',
@@ -104,21 +104,17 @@ const rules: readonly [string, Given, string, RegExp | null][] = [
     'no account that is still connected, for what waits',
     {
       ...one(stopped('disconnected')),
-      ports: { ...idle, bookKeeper: booksWith(5, at(-6 * minute)) },
+      ...idle,
+      ports: { bookKeeper: booksWith(5, at(-6 * minute)) },
     },
     ...(['no-account note', /connect main/] as const),
   ],
-  ['an old copy', { ports: { reusedHistories: (all) => all } }, 'older-copy fault', /--all --new-history/],
-  ['no process', { ports: idle }, 'not-running attention', /run$/],
-  [
-    'no process and a feed that lags',
-    { ...failing(10 * minute), ports: idle },
-    'not-running attention',
-    /run$/,
-  ],
+  ['an old copy', { host: { reusedHistories: (all) => all } }, 'older-copy fault', /--all --new-history/],
+  ['no process', idle, 'not-running attention', /run$/],
+  ['no process and a feed that lags', { ...failing(10 * minute), ...idle }, 'not-running attention', /run$/],
   [
     'no process for what waits',
-    { ports: { ...idle, bookKeeper: booksWith(3, at(-6 * minute)) } },
+    { ...idle, ports: { bookKeeper: booksWith(3, at(-6 * minute)) } },
     ...(['not-running fault', /run$/] as const),
   ],
   ['an open circuit', circuit(minute), 'circuit fault', /resume --early/],
@@ -160,7 +156,7 @@ const rules: readonly [string, Given, string, RegExp | null][] = [
   ['a webhook that is gone', webhook({ gone: true }), 'webhook fault', /webhook$/],
   [
     'standard output that takes nothing',
-    { ports: { outputTrouble: () => ({ reason: 'ENOSPC', since: nowMs, gone: false }) } },
+    { host: { outputTrouble: () => ({ reason: 'ENOSPC', since: nowMs, gone: false }) } },
     'output fault',
     null,
   ],
@@ -273,7 +269,7 @@ it.each([
 
 it.each<[string, Given]>([
   ['all is well', {}],
-  ['a process runs it', { ports: { ...idle, isDelivering: () => true }, queue: { waiting: 3 } }],
+  ['a process runs it', { host: { isRunning: () => true }, queue: { waiting: 3 } }],
   ['a feed lags no longer than the alarm allows', { feed: { lastSuccess: nowMs - 300_000 } }],
   ['a backlog is worked off', waiting(5_000, -6 * minute)],
   [
@@ -388,10 +384,10 @@ describe('the first line of status', () => {
     ['the circuit is open', circuit(0), /^Not delivering: The partner service answers 403 [^:]* trial\.$/],
     ['there is one fault', { holds: [lasting] }, /^Not delivering since 2026-11-20T11:59:00.000Z: /],
     ['there is 429', paused429(0, minute), /^Late since .*T12:01:00/],
-    ['nobody runs it', { ports: idle }, /^Not delivering: No process/],
+    ['nobody runs it', idle, /^Not delivering: No process/],
     [
       'nobody runs it any more',
-      { ports: idle, feed: { lastPolled: nowMs - minute } },
+      { ...idle, feed: { lastPolled: nowMs - minute } },
       /^Not delivering since 2026-11-20T11:59:00.000Z: No process/,
     ],
     [

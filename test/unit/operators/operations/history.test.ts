@@ -48,7 +48,7 @@ function historyOf(known: Knowledge) {
   const { account, row, waiting = [], deadLetters = [], budget = { nextSlotMs: 0 }, queued } = known;
   const { isAtWork = true, published = {} } = known;
   const bridge: unknown = {
-    kind: queued === undefined ? 'local' : 'stack',
+    host: queued === undefined ? { kind: 'local', isRunning: () => isAtWork } : { kind: 'stack' },
     partnerAccounts: { read: async () => partnerAccount(account) },
     feedStates: { ofAccount: async () => [feedState({ lastSuccess: noon + 240_000 })] },
     budgetStore: { read: async () => budget },
@@ -58,7 +58,6 @@ function historyOf(known: Knowledge) {
     queue: { depth: async () => queued },
     clock: { now: () => noon + 300_000 },
     settings: async () => published,
-    isDelivering: () => isAtWork,
   };
   return readHistory(bridge as Bridge, { partnerAccount: 'main', advertId: '123' });
 }

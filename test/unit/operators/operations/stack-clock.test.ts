@@ -37,7 +37,7 @@ it.each([-15, -5, 5, 15])(
 
     const bridge = {
       clock: systemClock,
-      stack: { clock },
+      host: { kind: 'stack', clock } as const,
       budgetStore,
       partnerAccounts,
       who: async () => 'laptop',

@@ -32,7 +32,7 @@ let key: { partnerAccount: string; generation: number };
 let sent: ChangedAdvert[][];
 let sentAt: number[];
 let ids: number;
-let isDelivering: boolean;
+let isRunning: boolean;
 /** Whether the queue refuses messages. */
 let isRefusing: boolean;
 /** Runs just before the progress is stored: at the beginning of a walk, and after each page. */
@@ -42,7 +42,7 @@ beforeEach(async () => {
   world = await createWorld();
   key = { partnerAccount: 'main', generation: (await world.account())?.generation ?? 0 };
   [sent, sentAt, ids, meanwhile] = [[], [], 0, []];
-  [isDelivering, isRefusing] = [true, false];
+  [isRunning, isRefusing] = [true, false];
 });
 
 /** The bridge: while a walk waits, the workers handle what is in the queue. */
@@ -50,13 +50,14 @@ function bridge(): Bridge {
   const { clock, state } = world;
   const used = {
     ...state,
-    ...{ depthLagMs: 0, newId: () => `id-${++ids}`, isDelivering: () => isDelivering },
+    host: { kind: 'local', isRunning: () => isRunning },
+    ...{ depthLagMs: 0, newId: () => `id-${++ids}` },
     settings: async () => ({ maxRequestsPerSecond: 10 }),
     clock: {
       ...clock,
       async sleep(ms: number) {
         await clock.sleep(ms);
-        if (isDelivering) await work();
+        if (isRunning) await work();
       },
     },
     backfills: {
@@ -196,7 +197,7 @@ describe('a backfill', () => {
     });
 
     it('stops where nothing takes them, and goes on from there', async () => {
-      isDelivering = false;
+      isRunning = false;
 
       expect(await run(source)).toMatchObject({ end: 'stuck', progress: { listed: 501 } });
       await work();
@@ -372,7 +373,7 @@ describe('an audit', () => {
 
   it('sends everything at once where nobody takes messages, and tells the rest when it goes on', async () => {
     await publish(idsUpTo(45));
-    isDelivering = false;
+    isRunning = false;
     const first = await run({ ids: idsUpTo(45) });
     await work();
 

@@ -39,7 +39,7 @@ async function setUp() {
   const bridge = {
     ...rowPorts(store),
     clock: createManualClock(),
-    ...{ depthLagMs: 0, newId: () => `id-${++ids}`, isDelivering: () => true },
+    ...{ depthLagMs: 0, newId: () => `id-${++ids}`, host: { kind: 'stack' } },
     settings: async () => ({ maxRequestsPerSecond: 1_000 }),
     queue: {
       depth: async () => 0,
