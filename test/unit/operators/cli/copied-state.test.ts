@@ -11,7 +11,7 @@ import { cli, newFolder } from './run-cli.ts';
 
 const hasSqlite = spawnSync('sqlite3', ['--version']).status === 0;
 
-it.skipIf(!hasSqlite)('with a copy in place of what was lost, a subscriber holds what is so', async () => {
+it.skipIf(!hasSqlite)('a subscriber ends up right when a copy replaces what was lost', async () => {
   const { sandbox } = await startLocal();
   const { control } = sandbox;
   const folder = newFolder();

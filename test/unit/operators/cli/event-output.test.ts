@@ -17,7 +17,7 @@ async function shown(isTTY: boolean, json: boolean, lines: string): Promise<stri
 
 const changed = event({ previousStatus: 'new', status: 'active' });
 
-it('the output is a line for people for each event on a terminal, without control characters of the service', async () => {
+it('a terminal shows a line an event, without the service’s controls', async () => {
   const removed = event({ previousStatus: 'active\u001b[2J', status: null }, 'audit');
   const lines = (await shown(true, false, changed + removed)).split('\n');
   expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d {2}main {2}advert 123 {2}new → active$/);

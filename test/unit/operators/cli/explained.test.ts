@@ -44,7 +44,7 @@ describe.each(targets)('an error on a $kind bridge', (target) => {
     ['a damaged secret of an account', secret('partner-accounts/main')],
     ['a damaged secret of the application', secret('application')],
     ...(target.kind === 'stack' ? ofAws : []),
-  ])('is explained, with what mends it: %s', (_kind, error) => {
+  ])('an error comes with its remedy: %s', (_kind, error) => {
     const shown = explained(error, target);
 
     expect(shown instanceof CommandError || shown instanceof UsageError).toBe(true);
@@ -54,7 +54,7 @@ describe.each(targets)('an error on a $kind bridge', (target) => {
   });
 });
 
-it('a service that answered with a fault of its own is not blamed on the base URL', () => {
+it('the base URL is not blamed when the service answers with its own fault', () => {
   const answered = explained(new BridgeFault('transient', 'GET /x answered 503', { status: 503 }), local);
   const silent = explained(new BridgeFault('transient', 'GET /x: no connection'), local);
 
@@ -62,7 +62,7 @@ it('a service that answered with a fault of its own is not blamed on the base UR
   expect(silent.message).toContain('Is it up, and is its base URL right?');
 });
 
-it('a user who is another, or cannot be told, is a choice to make: exit code 2', () => {
+it('connect ends with 2 and a choice when the user is another or unknown', () => {
   const error = new BridgeFault('other-user', 'it cannot be told');
 
   expect(explained(error, local)).toBeInstanceOf(UsageError);

@@ -1,32 +1,30 @@
 import { chmodSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { startConnected } from './local-bridge.ts';
 
-describe('a state folder that others can reach', () => {
-  it('is warned of, and its file is made private', async () => {
-    const { dir, application, run } = await startConnected();
-    const file = path.join(dir, 'bridge.db');
-    expect((await run('run --until-idle')).stderr).not.toContain('Warning');
+it('a file that others can reach is warned of and made private', async () => {
+  const { dir, application, run } = await startConnected();
+  const file = path.join(dir, 'bridge.db');
+  expect((await run('run --until-idle')).stderr).not.toContain('Warning');
 
-    chmodSync(file, 0o640);
-    expect((await run('run --until-idle')).stderr).toContain(`other users of this machine can read ${file}`);
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-    // It stays named until the credentials were renewed.
-    expect((await run('status')).stderr).toContain('Warning');
-    await application();
-    expect((await run('status')).stderr).not.toContain('Warning');
-  });
+  chmodSync(file, 0o640);
+  expect((await run('run --until-idle')).stderr).toContain(`other users of this machine can read ${file}`);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  // It stays named until the credentials were renewed.
+  expect((await run('status')).stderr).toContain('Warning');
+  await application();
+  expect((await run('status')).stderr).not.toContain('Warning');
+});
 
-  it('is refused when they can replace what is in it', async () => {
-    const { dir, run } = await startConnected();
-    for (const mode of [0o777, 0o1777]) {
-      chmodSync(dir, mode);
-      for (const command of ['status', 'run', 'poll --json'])
-        expect(await run(command)).toMatchObject({
-          exitCode: 1,
-          stderr: expect.stringContaining(`chmod go-w ${dir}`),
-        });
-    }
-  });
+it('a folder is refused when others can replace what is in it', async () => {
+  const { dir, run } = await startConnected();
+  for (const mode of [0o777, 0o1777]) {
+    chmodSync(dir, mode);
+    for (const command of ['status', 'run', 'poll --json'])
+      expect(await run(command)).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringContaining(`chmod go-w ${dir}`),
+      });
+  }
 });

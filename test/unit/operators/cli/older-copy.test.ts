@@ -1,6 +1,6 @@
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { reusedHistories } from '../../../../embedded/state/file/published-mark.ts';
 import { type Local, startConnected } from './local-bridge.ts';
 
@@ -26,34 +26,32 @@ async function restored(): Promise<Local> {
   return local;
 }
 
-describe('an older copy of the state', () => {
-  it('is refused by run, and named by status and doctor, until a new history begins', async () => {
-    const { run, status } = await restored();
+it('run refuses an older copy, as status says, until a new history begins', async () => {
+  const { run, status } = await restored();
 
-    expect(await run(untilIdle)).toMatchObject({
-      exitCode: 1,
-      stdout: '',
-      stderr: expect.stringMatching(/older copy.*connect --all --new-history/s),
-    });
-    expect((await status()).findings).toMatchObject([{ what: 'older-copy', severity: 'fault' }]);
-    const { checks } = JSON.parse((await run('doctor --json')).stdout);
-    expect(checks).toContainEqual(expect.objectContaining({ name: 'run', result: 'fault' }));
-
-    await run('connect --all --new-history --since 2026-01-01T00:00:00Z');
-    expect((await run(untilIdle)).exitCode).toBe(0);
-    expect((await status()).findings).toMatchObject([{ what: 'not-running', severity: 'attention' }]);
+  expect(await run(untilIdle)).toMatchObject({
+    exitCode: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/older copy.*connect --all --new-history/s),
   });
+  expect((await status()).findings).toMatchObject([{ what: 'older-copy', severity: 'fault' }]);
+  const { checks } = JSON.parse((await run('doctor --json')).stdout);
+  expect(checks).toContainEqual(expect.objectContaining({ name: 'run', result: 'fault' }));
 
-  it('cannot be told when the mark is missing: run says so, and runs', async () => {
-    const { dir, run } = await restored();
-    rmSync(path.join(dir, 'published.json'));
+  await run('connect --all --new-history --since 2026-01-01T00:00:00Z');
+  expect((await run(untilIdle)).exitCode).toBe(0);
+  expect((await status()).findings).toMatchObject([{ what: 'not-running', severity: 'attention' }]);
+});
 
-    expect(await run(untilIdle)).toMatchObject({
-      exitCode: 0,
-      stderr: expect.stringContaining('older copy'),
-    });
-    expect((await run(untilIdle)).stderr).not.toContain('older copy');
+it('run warns and goes on when a missing mark hides an older copy', async () => {
+  const { dir, run } = await restored();
+  rmSync(path.join(dir, 'published.json'));
+
+  expect(await run(untilIdle)).toMatchObject({
+    exitCode: 0,
+    stderr: expect.stringContaining('older copy'),
   });
+  expect((await run(untilIdle)).stderr).not.toContain('older copy');
 });
 
 it.each([

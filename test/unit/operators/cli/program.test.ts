@@ -28,7 +28,7 @@ it.each([
   expect(programOf(path.join(folder, 'node_modules/.bin/advert-bridge'), '/app')).toBe(expected);
 });
 
-it('a Node that does not run TypeScript is told the command with the one that npm has installed', () => {
+it('a Node without TypeScript is told the command with npm’s', () => {
   const args = ['--no-experimental-strip-types', 'operators/cli/advert-bridge.cjs', 'status'];
   const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
 

@@ -16,7 +16,7 @@ function terminal(isTTY: boolean) {
 
 const erase = '\r\u001B[K';
 
-it('progress writes its line over and over, and makes room for what else is said', async () => {
+it('progress writes its line over and over and makes room for others', async () => {
   const { stream, written } = terminal(true);
   let events = 0;
   const progress = startProgress({ stderr: stream }, async () => `${++events} events`);

@@ -1,7 +1,7 @@
 import { CloudFormationClient, DescribeStacksCommand, type Stack } from '@aws-sdk/client-cloudformation';
 import { DynamoDBClient, GetItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, expect, it } from 'vitest';
 import { readStackOutputs } from '../../../../operators/operations/stack-outputs.ts';
 import { outputs } from '../../../../shared/contract/names.ts';
 import { mockClient } from '../../../helpers/aws/mock-client.ts';
@@ -41,7 +41,7 @@ afterAll(() => {
   for (const mock of [cloudFormation, secrets, tables]) mock.restore();
 });
 
-it('a stack that is not there is answered with the bridges that are, each by what --stack takes', async () => {
+it('a missing stack is answered with the bridges that exist', async () => {
   const absent = Object.assign(new Error('Stack with id Nowhere does not exist'), {
     name: 'ValidationError',
   });
@@ -58,47 +58,45 @@ it('a stack that is not there is answered with the bridges that are, each by wha
   expect(stderr).toContain('The bridges there: AdvertBridge, Shop/Shop, Shop/Second, Search. ');
 });
 
-describe('--stack', () => {
-  it('finds the only bridge of a stack, wherever it stands in it', async () => {
-    expect(await readStackOutputs(new CloudFormationClient(), 'Search')).toMatchObject({
-      queueUrl: 'Bridge.QueueUrl',
-    });
+it('--stack finds the only bridge of a stack, wherever it stands in it', async () => {
+  expect(await readStackOutputs(new CloudFormationClient(), 'Search')).toMatchObject({
+    queueUrl: 'Bridge.QueueUrl',
+  });
+});
+
+it('--stack finds the one that is named, of several', async () => {
+  expect(await readStackOutputs(new CloudFormationClient(), 'Shop/Second')).toMatchObject({
+    bridgeName: 'Second',
+    feedStateTableName: 'Second.FeedStateTableName',
+  });
+});
+
+it.each([
+  ['Shop', 'stack Shop has the bridges Shop/Shop, Shop/Second: name one of them with --stack'],
+  ['Shop/Third', 'stack Shop has the bridges Shop/Shop, Shop/Second: name one of them with --stack'],
+  ['Website', 'stack Website (UPDATE_COMPLETE) has not the outputs of a bridge'],
+])('--stack %s: says which there are', async (place, message) => {
+  const ended = await cli(`status --stack ${place}`);
+
+  expect(ended).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(ended.stderr).toContain(message);
+});
+
+it('--stack leads to the bridge’s own secrets, and hints name it', async () => {
+  secrets.on(PutSecretValueCommand).resolves({});
+  tables.on(GetItemCommand).resolves({}).on(QueryCommand).resolves({});
+
+  const ended = await cli('application --stack Shop/Second --client-id a --client-secret-stdin', {
+    stdin: 'hush',
   });
 
-  it('finds the one that is named, of several', async () => {
-    expect(await readStackOutputs(new CloudFormationClient(), 'Shop/Second')).toMatchObject({
-      bridgeName: 'Second',
-      feedStateTableName: 'Second.FeedStateTableName',
-    });
-  });
+  expect(secrets.commandCalls(PutSecretValueCommand)[0]?.args[0].input.SecretId).toBe('Second/application');
+  expect(ended.stderr).toContain('connect NAME --stack Shop/Second');
+});
 
-  it.each([
-    ['Shop', 'stack Shop has the bridges Shop/Shop, Shop/Second: name one of them with --stack'],
-    ['Shop/Third', 'stack Shop has the bridges Shop/Shop, Shop/Second: name one of them with --stack'],
-    ['Website', 'stack Website (UPDATE_COMPLETE) has not the outputs of a bridge'],
-  ])('%s: says which there are', async (place, message) => {
-    const ended = await cli(`status --stack ${place}`);
+it.each(['Shop/', '/Second', 'a/b/c', 'a b'])('--stack refuses the place %j', async (place) => {
+  const { exitCode, stderr } = await cli(['status', '--stack', place]);
 
-    expect(ended).toMatchObject({ exitCode: 1, stdout: '' });
-    expect(ended.stderr).toContain(message);
-  });
-
-  it("leads to the bridge's own secrets, and hints name it", async () => {
-    secrets.on(PutSecretValueCommand).resolves({});
-    tables.on(GetItemCommand).resolves({}).on(QueryCommand).resolves({});
-
-    const ended = await cli('application --stack Shop/Second --client-id a --client-secret-stdin', {
-      stdin: 'hush',
-    });
-
-    expect(secrets.commandCalls(PutSecretValueCommand)[0]?.args[0].input.SecretId).toBe('Second/application');
-    expect(ended.stderr).toContain('connect NAME --stack Shop/Second');
-  });
-
-  it.each(['Shop/', '/Second', 'a/b/c', 'a b'])('%j is no place', async (place) => {
-    const { exitCode, stderr } = await cli(['status', '--stack', place]);
-
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain('--stack: expected the name of a CloudFormation stack');
-  });
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('--stack: expected the name of a CloudFormation stack');
 });

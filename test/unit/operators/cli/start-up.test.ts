@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { bridgeFlags } from '../../../../tools/release/bridge-flags.ts';
 
 /** What code that V8 has compiled is valid for. @see https://nodejs.org/api/v8.html#v8cacheddataversiontag */
@@ -12,14 +12,12 @@ const tagWith = (flags: readonly string[]): string =>
 /** Before, V8 counts the sizes of the heap, and a start takes some ms more. */
 const firstMinor = 14;
 
-describe('the options that the command line starts Node with', () => {
-  const isOlder = Number(process.versions.node.split('.')[1]) < firstMinor;
-  it.skipIf(isOlder)('leave valid what Node brings compiled of its own modules', () => {
-    expect(tagWith(bridgeFlags)).toBe(tagWith([]));
-  });
+const isOlder = Number(process.versions.node.split('.')[1]) < firstMinor;
+it.skipIf(isOlder)('options of Node keep its own compiled modules valid', () => {
+  expect(tagWith(bridgeFlags)).toBe(tagWith([]));
+});
 
-  it('stand in the first line of the command', () => {
-    const [firstLine] = readFileSync('operators/cli/advert-bridge.cjs', 'utf8').split('\n');
-    expect(firstLine).toBe(`#!/usr/bin/env -S node ${bridgeFlags.join(' ')}`);
-  });
+it('options of Node stand in the first line of the command', () => {
+  const [firstLine] = readFileSync('operators/cli/advert-bridge.cjs', 'utf8').split('\n');
+  expect(firstLine).toBe(`#!/usr/bin/env -S node ${bridgeFlags.join(' ')}`);
 });

@@ -21,7 +21,7 @@ async function withEditedRow(row: keyof typeof edits) {
 }
 
 describe.each(['of a partner account', 'of a feed'] as const)('a row %s that cannot be read', (row) => {
-  it('keeps no other partner account from being polled, and is left to a person', async () => {
+  it('an unreadable row keeps no other account from being polled', async () => {
     const { run, status } = await withEditedRow(row);
 
     const ended = await run('run --until-idle');
@@ -36,7 +36,7 @@ describe.each(['of a partner account', 'of a feed'] as const)('a row %s that can
     });
   });
 
-  it('keeps no command from its work on another partner account', async () => {
+  it('an unreadable row keeps no command from another account', async () => {
     const { run } = await withEditedRow(row);
 
     for (const command of ['poll', 'history', 'snapshot', 'dead-letters list', 'disconnect']) {
@@ -45,7 +45,7 @@ describe.each(['of a partner account', 'of a feed'] as const)('a row %s that can
     }
   });
 
-  it('is named before the token handed in for its partner account is used', async () => {
+  it('an unreadable row is named before the given token is used', async () => {
     const { connect, sandbox } = await withEditedRow(row);
     const asked = () => sandbox.control.journal.list().filter(({ endpoint }) => endpoint === 'token').length;
     const before = asked();
@@ -70,7 +70,7 @@ it.each(['disconnect second --yes', 'history second 1', 'poll second', 'snapshot
   },
 );
 
-it('a command that needs the feed says that its row cannot be read, not that it is unknown', async () => {
+it('an error names the row of a feed that cannot be read', async () => {
   const { run } = await withEditedRow('of a feed');
 
   expect(await run('resync second --since 2026-11-01T00:00:00Z')).toMatchObject({

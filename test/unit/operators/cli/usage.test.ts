@@ -21,32 +21,30 @@ const commands = [
   ],
 ];
 
-describe('help', () => {
-  it('of the program names every command, with examples', async () => {
-    const { exitCode, stdout, stderr } = await cli('--help');
+it('help of the program names every command, with examples', async () => {
+  const { exitCode, stdout, stderr } = await cli('--help');
 
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-    for (const command of commands) expect(stdout).toContain(`\n  ${command.split(' ')[0]} `);
-    expect(stdout).toContain('Examples');
-  });
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  for (const command of commands) expect(stdout).toContain(`\n  ${command.split(' ')[0]} `);
+  expect(stdout).toContain('Examples');
+});
 
-  it.each(commands)('of %s has an example and fits on one screen', async (command) => {
-    const { exitCode, stdout } = await cli([...command.split(' '), '--help']);
+it.each(commands)('help of %s has an example and fits on one screen', async (command) => {
+  const { exitCode, stdout } = await cli([...command.split(' '), '--help']);
 
-    expect(exitCode).toBe(0);
-    expect(stdout).toContain(`\n  advert-bridge ${command}`);
-    const lines = stdout.trimEnd().split('\n');
-    expect(lines.length).toBeLessThanOrEqual(40);
-    // Examples are there to be copied.
-    expect(lines.filter((line) => line.length > 80 && !line.startsWith('  advert-bridge'))).toEqual([]);
-  });
+  expect(exitCode).toBe(0);
+  expect(stdout).toContain(`\n  advert-bridge ${command}`);
+  const lines = stdout.trimEnd().split('\n');
+  expect(lines.length).toBeLessThanOrEqual(40);
+  // Examples are there to be copied.
+  expect(lines.filter((line) => line.length > 80 && !line.startsWith('  advert-bridge'))).toEqual([]);
+});
 
-  it('is shown as an error where no command is given', async () => {
-    expect(await cli([])).toMatchObject({
-      exitCode: 2,
-      stdout: '',
-      stderr: expect.stringMatching(/^Usage: advert-bridge/),
-    });
+it('help comes as an error when no command is given', async () => {
+  expect(await cli([])).toMatchObject({
+    exitCode: 2,
+    stdout: '',
+    stderr: expect.stringMatching(/^Usage: advert-bridge/),
   });
 });
 
@@ -103,7 +101,7 @@ describe('wrong usage ends with 2 and one message, which leads to what is right'
     expect(ended.stderr).not.toMatch(/\n\s+at /);
   });
 
-  it('names what was meant, and every wrong option at once', async () => {
+  it('wrong usage names every wrong option and what was meant', async () => {
     const { stderr } = await cli('run --local x --poll-seconds 0 --circuit-seconds= --overlap-seconds 9');
 
     for (const name of ['poll', 'circuit', 'overlap'])

@@ -7,7 +7,7 @@ const answers = {
   minutes: [{ at: '1970-01-01T00:59:00.000Z', counts: { ok: 90, none: 30 }, meanMs: 5 }],
 };
 
-it('the plots show lag and waiting at once, and events once their step is over', () => {
+it('the plots show lag and waiting at once, and events a step later', () => {
   const halfHour = createHalfHour(3_600_000);
   expect(halfHour.note(3_600_000, figures)).toBe(true);
   expect(halfHour.note(3_601_000, { ...figures, Lag: 9 })).toBe(false);
@@ -23,13 +23,13 @@ it('the plots show requests a second of each minute that is over', () => {
   expect(series.Requests.slice(-9)).toEqual([0, 2, 2, 2, 2, 2, 2, null, null]);
 });
 
-it('the plots count events a minute, also those from before the console began', () => {
+it('the plots count events a minute, also from before the console', () => {
   const halfHour = createHalfHour(3_600_000);
   for (const atMs of [3_585_000, 3_586_000, 3_601_000]) halfHour.countEvent(atMs);
   expect(halfHour.plots(3_610_000, null).series.Events.slice(-5)).toEqual([null, 12, 0, 6, null]);
 });
 
-it('the plots begin with the minutes before the console, where they are known', () => {
+it('the plots begin before the console when those minutes are known', () => {
   const halfHour = createHalfHour(3_630_000);
   halfHour.fill({ atMs: 3_540_000, values: { lag: 9, events: 12 } });
   halfHour.fill({ atMs: 3_600_000, values: { waiting: 4 } });

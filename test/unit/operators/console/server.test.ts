@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Live } from '../../../../operators/console/live.ts';
 import { type ConsoleServer, startServer } from '../../../../operators/console/server.ts';
 
@@ -65,100 +65,94 @@ const post = (headers: Headers) => ask('', headers, 'POST', '/actions', '{"actio
 beforeEach(() => start());
 afterEach(() => server.close());
 
-describe('the address that the console prints', () => {
-  it('gives the page a cookie that no script and no other site can use', async () => {
-    expect(cookie).toMatch(/^advert-bridge-console-\d+=[\w-]{43}$/);
-    const page = await ask('', { cookie });
-    expect(page).toMatchObject({ status: 200, body: '<p>page</p>' });
-  });
+it('the console’s cookie is for no script and no other site', async () => {
+  expect(cookie).toMatch(/^advert-bridge-console-\d+=[\w-]{43}$/);
+  const page = await ask('', { cookie });
+  expect(page).toMatchObject({ status: 200, body: '<p>page</p>' });
+});
 
-  it('gives the page a key that no server is sent with an address or cookie', () => {
-    expect(key).toMatch(/^[\w-]{43}$/);
-    expect(cookie).not.toContain(key);
-  });
+it('the console’s key reaches no server with an address or cookie', () => {
+  expect(key).toMatch(/^[\w-]{43}$/);
+  expect(cookie).not.toContain(key);
+});
 
-  it('works once', async () => {
-    const again = await ask(new URL(server.url).search, {});
-    expect(again.status).toBe(403);
-    expect(again.headers['set-cookie']).toBeUndefined();
-    expect(again.body).toMatch(/start the console again for a new one: advert-bridge console --local/);
+it('the printed address of the console works once', async () => {
+  const again = await ask(new URL(server.url).search, {});
+  expect(again.status).toBe(403);
+  expect(again.headers['set-cookie']).toBeUndefined();
+  expect(again.body).toMatch(/start the console again for a new one: advert-bridge console --local/);
+});
+
+const foreign = { origin: 'https://evil.example' };
+it.each<[string, Headers, ((headers: Headers) => Promise<Answer>)?]>([
+  ['without the cookie', { cookie: '' }, (headers) => ask('', headers, 'GET', '/stream')],
+  [
+    'with a cookie that somebody guessed',
+    { cookie: 'advert-bridge-console-1=x' },
+    (headers) => ask('', headers),
+  ],
+  ['with the cookie alone, which changes something', { authorization: '' }],
+  ...['/stream', '/history?account=main&advert=1', '/dead-letters', '/other'].map(
+    (path): [string, Headers, (headers: Headers) => Promise<Answer>] => [
+      `with the cookie alone, which asks for ${path}`,
+      { authorization: '' },
+      (headers) => ask(path.slice(1), headers),
+    ],
+  ),
+  ['with the cookie and another key', { authorization: 'Bearer x' }],
+  ['with the key alone', { cookie: '' }],
+  [
+    'to localhost, which may be a server on [::1]',
+    { host: '' },
+    (headers) => ask('', { ...headers, host: `localhost:${port}` }),
+  ],
+  ['to another name of this address', { host: 'evil.example' }, (headers) => ask('', headers)],
+  ['that changes something, from another page', foreign],
+  ['that changes something, from another port of this machine', { origin: 'http://127.0.0.1:1' }],
+  ['that changes something, from no page', { origin: '' }],
+  ['that changes something, from a form, which sends no JSON', { 'content-type': 'text/plain' }],
+  ['of the method PUT', {}, (headers) => ask('', headers, 'PUT', '/actions')],
+  ['of the method OPTIONS', {}, (headers) => ask('', headers, 'OPTIONS', '/actions')],
+])('the console refuses a request %s', async (_, headers, send = post) => {
+  const given = Object.entries({ ...own(), ...headers }).filter(([, value]) => value !== '');
+
+  expect((await send(Object.fromEntries(given))).status).toBe(403);
+  expect(acted).toEqual([]);
+});
+
+it('the console refuses changes when it is read-only', async () => {
+  await server.close();
+  await start(true);
+  expect((await post(own())).status).toBe(403);
+  expect(acted).toEqual([]);
+});
+
+it('the console does what its own page asks for', async () => {
+  expect(await post(own())).toMatchObject({ status: 202, body: '{"id":1}' });
+  expect(acted).toEqual([{ action: 'poll' }]);
+});
+
+it('the console finds its cookie among those of other servers', async () => {
+  const others = `a=b; ;=${'='.repeat(8_000)}; ${cookie};c`;
+  expect(await post({ ...own(), cookie: others })).toMatchObject({ status: 202 });
+});
+
+it('the console refuses a body that is not JSON', async () => {
+  expect((await ask('', own(), 'POST', '/actions', '{')).status).toBe(400);
+});
+
+it('the console’s page allows no inline script, foreign host or framing', async () => {
+  const { headers } = await ask('', { cookie });
+  expect(headers['content-security-policy']).toMatch(/default-src 'none'.*frame-ancestors 'none'/);
+  expect(headers['content-security-policy']).not.toMatch(/unsafe|https?:|\*/);
+  expect(headers).toMatchObject({
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cache-control': 'no-store',
   });
 });
 
-describe('a request is refused', () => {
-  const foreign = { origin: 'https://evil.example' };
-  it.each<[string, Headers, ((headers: Headers) => Promise<Answer>)?]>([
-    ['without the cookie', { cookie: '' }, (headers) => ask('', headers, 'GET', '/stream')],
-    [
-      'with a cookie that somebody guessed',
-      { cookie: 'advert-bridge-console-1=x' },
-      (headers) => ask('', headers),
-    ],
-    ['with the cookie alone, which changes something', { authorization: '' }],
-    ...['/stream', '/history?account=main&advert=1', '/dead-letters', '/other'].map(
-      (path): [string, Headers, (headers: Headers) => Promise<Answer>] => [
-        `with the cookie alone, which asks for ${path}`,
-        { authorization: '' },
-        (headers) => ask(path.slice(1), headers),
-      ],
-    ),
-    ['with the cookie and another key', { authorization: 'Bearer x' }],
-    ['with the key alone', { cookie: '' }],
-    [
-      'to localhost, which may be a server on [::1]',
-      { host: '' },
-      (headers) => ask('', { ...headers, host: `localhost:${port}` }),
-    ],
-    ['to another name of this address', { host: 'evil.example' }, (headers) => ask('', headers)],
-    ['that changes something, from another page', foreign],
-    ['that changes something, from another port of this machine', { origin: 'http://127.0.0.1:1' }],
-    ['that changes something, from no page', { origin: '' }],
-    ['that changes something, from a form, which sends no JSON', { 'content-type': 'text/plain' }],
-    ['of the method PUT', {}, (headers) => ask('', headers, 'PUT', '/actions')],
-    ['of the method OPTIONS', {}, (headers) => ask('', headers, 'OPTIONS', '/actions')],
-  ])('%s', async (_, headers, send = post) => {
-    const given = Object.entries({ ...own(), ...headers }).filter(([, value]) => value !== '');
-
-    expect((await send(Object.fromEntries(given))).status).toBe(403);
-    expect(acted).toEqual([]);
-  });
-
-  it('that changes something on a read-only console', async () => {
-    await server.close();
-    await start(true);
-    expect((await post(own())).status).toBe(403);
-    expect(acted).toEqual([]);
-  });
-});
-
-describe('the console', () => {
-  it('does what its own page asks for', async () => {
-    expect(await post(own())).toMatchObject({ status: 202, body: '{"id":1}' });
-    expect(acted).toEqual([{ action: 'poll' }]);
-  });
-
-  it('finds its cookie among those of other servers', async () => {
-    const others = `a=b; ;=${'='.repeat(8_000)}; ${cookie};c`;
-    expect(await post({ ...own(), cookie: others })).toMatchObject({ status: 202 });
-  });
-
-  it('refuses a body that is not JSON', async () => {
-    expect((await ask('', own(), 'POST', '/actions', '{')).status).toBe(400);
-  });
-
-  it('allows no inline script, no foreign host and no framing, and is never stored', async () => {
-    const { headers } = await ask('', { cookie });
-    expect(headers['content-security-policy']).toMatch(/default-src 'none'.*frame-ancestors 'none'/);
-    expect(headers['content-security-policy']).not.toMatch(/unsafe|https?:|\*/);
-    expect(headers).toMatchObject({
-      'x-content-type-options': 'nosniff',
-      'referrer-policy': 'no-referrer',
-      'cache-control': 'no-store',
-    });
-  });
-
-  it('pushes what it knows to a page that opens', async () => {
-    const { body } = await ask('', known(), 'GET', '/stream');
-    expect(body).toContain('event: snapshot\ndata: {"at":1}');
-  });
+it('the console pushes what it knows to a page that opens', async () => {
+  const { body } = await ask('', known(), 'GET', '/stream');
+  expect(body).toContain('event: snapshot\ndata: {"at":1}');
 });

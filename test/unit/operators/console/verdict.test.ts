@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { verdictOf } from '../../../../operators/console/page/verdict.ts';
 import type { Snapshot } from '../../../../operators/console/snapshot.ts';
 
@@ -40,56 +40,50 @@ const until = '1970-01-01T00:00:20.000Z';
 const waiting = { ...account, state: 'paused', reason: '503', hold: { kind: 'feed' }, nextTrial: until };
 const disconnected = { ...account, state: 'stopped', reason: 'disconnected' };
 
-describe('the title of the page', () => {
-  it.each([
-    ['All well', seen()],
-    ['Waiting', seen({}, { findings: [{ ...finding, severity: 'note', what: 'no-account' }] })],
-    ['Looking', { events: [], isCutOff: false }],
-    ['Cut off', { ...seen(), isCutOff: true }],
-    ['Cut off', { ...seen(), isCutOff: true, refused: 'x' }],
-    ['Not readable', seen({}, { error: 'gone' })],
-    ['Trying again', seen(failing)],
-    ['Trying again', seen({ partnerAccounts: [waiting] })],
-    ['All well', seen({ partnerAccounts: [disconnected] })],
-    ['Waiting', seen({}, { findings: [{ ...finding, severity: 'note', what: 'rate-limited' }] })],
-    ['All well', seen({}, { findings: [{ ...finding, severity: 'note' }] })],
-    ['1 needs attention', seen(failing, { findings: [{ ...finding, severity: 'fault' }] })],
-  ] as const)('begins with %s', (title, received) => {
-    expect(verdictOf(received, 0).title).toBe(title);
-  });
+it.each([
+  ['All well', seen()],
+  ['Waiting', seen({}, { findings: [{ ...finding, severity: 'note', what: 'no-account' }] })],
+  ['Looking', { events: [], isCutOff: false }],
+  ['Cut off', { ...seen(), isCutOff: true }],
+  ['Cut off', { ...seen(), isCutOff: true, refused: 'x' }],
+  ['Not readable', seen({}, { error: 'gone' })],
+  ['Trying again', seen(failing)],
+  ['Trying again', seen({ partnerAccounts: [waiting] })],
+  ['All well', seen({ partnerAccounts: [disconnected] })],
+  ['Waiting', seen({}, { findings: [{ ...finding, severity: 'note', what: 'rate-limited' }] })],
+  ['All well', seen({}, { findings: [{ ...finding, severity: 'note' }] })],
+  ['1 needs attention', seen(failing, { findings: [{ ...finding, severity: 'fault' }] })],
+] as const)('the title of the page begins with %s', (title, received) => {
+  expect(verdictOf(received, 0).title).toBe(title);
 });
 
-describe('the sentence of a page that is cut off', () => {
-  const cutOff = { ...seen(), isCutOff: true };
-  it('names the command when the console ended', () => {
-    const { sentence, command, passing } = verdictOf(cutOff, 12_000);
-    expect(sentence).toMatch(/start it again.*:$/);
-    expect(command).toBe('advert-bridge console --local x');
-    expect(passing).toBe('What you see is 12 s old.');
-  });
-
-  it('says what the console answered when it was started again', () => {
-    const { sentence } = verdictOf({ ...cutOff, refused: 'open the address' }, 0);
-    expect(sentence).toMatch(/To go on, open the address$/);
-  });
+const cutOff = { ...seen(), isCutOff: true };
+it('a page that is cut off names the command when the console ended', () => {
+  const { sentence, command, passing } = verdictOf(cutOff, 12_000);
+  expect(sentence).toMatch(/start it again.*:$/);
+  expect(command).toBe('advert-bridge console --local x');
+  expect(passing).toBe('What you see is 12 s old.');
 });
 
-describe('before it is a finding, the page says', () => {
-  it('that the last poll failed, and of how many accounts', () => {
-    const { sentence, tone } = verdictOf(seen({ partnerAccounts: [waiting, ...failing.partnerAccounts] }), 0);
-    expect(tone).toBe('attention');
-    expect(sentence).toBe('The last poll of main and 2 others failed; trying again: 503.');
-  });
+it('a page that is cut off shows the answer of a console started again', () => {
+  const { sentence } = verdictOf({ ...cutOff, refused: 'open the address' }, 0);
+  expect(sentence).toMatch(/To go on, open the address$/);
+});
 
-  it.each([
-    [{ partnerAccounts: [waiting] }, 'The next request for main is sent in 12 s.'],
-    [{ partnerAccounts: [waiting], pausedUntil: until }, 'The next request is sent in 12 s.'],
-    [failing, 'The next poll begins in 52 s.'],
-    [{ ...failing, lastDrain: '1969-12-31T23:59:00.000Z' }, 'The next poll begins now.'],
-    [{ ...failing, isRunning: false }, undefined],
-    [{ ...failing, hold: { kind: 'circuit', until: '1970-01-01T00:00:01.000Z' } }, undefined],
-    [{}, undefined],
-  ])('how long it is to the next trial: %#', (facts, says) => {
-    expect(verdictOf(seen(facts), 8_000).passing).toBe(says);
-  });
+it('the page says that the last poll failed, and of how many accounts', () => {
+  const { sentence, tone } = verdictOf(seen({ partnerAccounts: [waiting, ...failing.partnerAccounts] }), 0);
+  expect(tone).toBe('attention');
+  expect(sentence).toBe('The last poll of main and 2 others failed; trying again: 503.');
+});
+
+it.each([
+  [{ partnerAccounts: [waiting] }, 'The next request for main is sent in 12 s.'],
+  [{ partnerAccounts: [waiting], pausedUntil: until }, 'The next request is sent in 12 s.'],
+  [failing, 'The next poll begins in 52 s.'],
+  [{ ...failing, lastDrain: '1969-12-31T23:59:00.000Z' }, 'The next poll begins now.'],
+  [{ ...failing, isRunning: false }, undefined],
+  [{ ...failing, hold: { kind: 'circuit', until: '1970-01-01T00:00:01.000Z' } }, undefined],
+  [{}, undefined],
+])('the page says how long it is to the next trial: %#', (facts, says) => {
+  expect(verdictOf(seen(facts), 8_000).passing).toBe(says);
 });

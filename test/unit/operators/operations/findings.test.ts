@@ -316,7 +316,7 @@ it('the worst finding is the first', async () => {
   expect(findings.map(({ severity }) => severity)).toEqual(['fault', 'attention', 'note']);
 });
 
-it('a raised alarm has its severity by its name, and its description as it is', async () => {
+it('an alarm has its severity by its name, and its own description', async () => {
   const says =
     'Severity: attention, says our wiki. Events are late. Runbook: https://wiki.example/bridge#late';
 
@@ -327,7 +327,7 @@ it('a raised alarm has its severity by its name, and its description as it is', 
   ]);
 });
 
-it('each problem has what it takes to show it, or the name of another one that has', () => {
+it('each problem can be shown, or names another one that can', () => {
   const entries = [problems.bridge, problems.account] as readonly Record<string, Partial<Finding> | string>[];
   for (const [code, entry] of entries.flatMap(Object.entries<Partial<Finding> | string>)) {
     if (typeof entry === 'string') expect(entries.some((all) => typeof all[entry] === 'object')).toBe(true);
@@ -398,7 +398,7 @@ describe('the first line of status', () => {
     ['nobody is connected', { accounts: [] }, /^Not delivering: No partner account is connected\. /],
     ['changes wait for long', waiting(3, -6 * minute), /^Late since 2026-11-20T11:54:00.000Z/],
     ['somebody has paused it', { holds: [pause] }, /^Not delivering since .* eva/],
-  ])('is right when %s', async (_, given, line) => {
+  ])('the first line of status is right when %s', async (_, given, line) => {
     expect((await lookAt(given)).line).toMatch(line);
   });
 });

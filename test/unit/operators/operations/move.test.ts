@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createDocuments, createTokenVault } from '../../../../embedded/state/secrets.ts';
 import { answerConnect, createConnect } from '../../../../functions/connect/connect.ts';
 import { type Folder, move, type Stack } from '../../../../operators/operations/move/move.ts';
@@ -182,159 +182,155 @@ function checkOwners({ from, to }: Both): void {
   }
 }
 
-describe('move', () => {
-  it('gives the stack cursors, histories, messages, dead letters, holds and books', async () => {
-    const both = await createBoth();
-    const booksBefore = await readBooks(both.from.rows, 'main', generation);
-    const moved = await move(both.from.folder, both.to.stack, options);
+it('move gives the stack cursors, histories, messages, holds and books', async () => {
+  const both = await createBoth();
+  const booksBefore = await readBooks(both.from.rows, 'main', generation);
+  const moved = await move(both.from.folder, both.to.stack, options);
 
-    const { to } = both;
-    expect(moved).toMatchObject([
-      { partnerAccount: 'main', state: 'to-move', adverts: 2, waiting: 2, deadLetters: 1 },
-      { partnerAccount: 'second', state: 'to-move', adverts: 2, waiting: 0, deadLetters: 0 },
-    ]);
-    const [main, second] = await to.partnerAccounts.list();
-    expect(main).toMatchObject({ generation, bridge: 'Home', token: { version: expect.any(String) } });
-    expect(main).not.toHaveProperty('holds');
-    expect(second && heldBy(second, 'operator', 2)).toMatchObject({ who: 'ann' });
-    expect(second && stopOf(second)).toBeUndefined();
-    expect(await to.feedStates.ofAccount('main')).toMatchObject([{ cursor: 'cursor-main', generation }]);
-    expect((await to.aside.list('main')).map(({ message }) => message.advertId)).toEqual(['2', '3']);
-    expect(await to.deadLetters.list('main')).toMatchObject([{ advertId: '1' }]);
-    expect(await readBooks(to.rows, 'main', generation)).toEqual(booksBefore);
-    expect((await to.applicationSecret.read()).clientSecret.reveal()).toBe('secret');
-    expect(await outcomeOf(both)).toMatchObject({ tokens: ['refresh-main', 'refresh-second'] });
-    expect(await both.from.vault.read('main')).toBeUndefined();
-  });
+  const { to } = both;
+  expect(moved).toMatchObject([
+    { partnerAccount: 'main', state: 'to-move', adverts: 2, waiting: 2, deadLetters: 1 },
+    { partnerAccount: 'second', state: 'to-move', adverts: 2, waiting: 0, deadLetters: 0 },
+  ]);
+  const [main, second] = await to.partnerAccounts.list();
+  expect(main).toMatchObject({ generation, bridge: 'Home', token: { version: expect.any(String) } });
+  expect(main).not.toHaveProperty('holds');
+  expect(second && heldBy(second, 'operator', 2)).toMatchObject({ who: 'ann' });
+  expect(second && stopOf(second)).toBeUndefined();
+  expect(await to.feedStates.ofAccount('main')).toMatchObject([{ cursor: 'cursor-main', generation }]);
+  expect((await to.aside.list('main')).map(({ message }) => message.advertId)).toEqual(['2', '3']);
+  expect(await to.deadLetters.list('main')).toMatchObject([{ advertId: '1' }]);
+  expect(await readBooks(to.rows, 'main', generation)).toEqual(booksBefore);
+  expect((await to.applicationSecret.read()).clientSecret.reveal()).toBe('secret');
+  expect(await outcomeOf(both)).toMatchObject({ tokens: ['refresh-main', 'refresh-second'] });
+  expect(await both.from.vault.read('main')).toBeUndefined();
+});
 
-  it('ends the same, with one owner at every moment, when killed anywhere and called again', async () => {
-    const whole = await createBoth();
-    await move(whole.from.folder, whole.to.stack, options);
-    const expected = await outcomeOf(whole);
+it('move ends alike, with one owner, when killed and called again', async () => {
+  const whole = await createBoth();
+  await move(whole.from.folder, whole.to.stack, options);
+  const expected = await outcomeOf(whole);
 
-    const calls = await killedEverywhere(async (both, look) => {
-      await move(both.from.folder, both.to.stack, options);
-      look();
-      expect(await outcomeOf(both)).toEqual(expected);
-    });
-
-    expect(calls).toBeGreaterThan(60);
-  });
-
-  it.each<[string, (both: Both) => unknown, RegExp]>([
-    [
-      'the stack knows an account already',
-      ({ to }) => to.partnerAccounts.add(partnerAccount({ name: 'second', generation: generation + 1 })),
-      /knows a partner account second already.*disconnect second --forget/,
-    ],
-    [
-      'the stack has published a later history',
-      ({ to }) => to.rows.add({ kind: 'books', name: `main/${generation + 1}/sums` }, { events: 1 }),
-      /later history of main/,
-    ],
-    [
-      'the stack has another application',
-      ({ to }) => to.applicationSecret.write({ ...application, clientId: new Secret('other') }),
-      /another application/,
-    ],
-    [
-      'a webhook waits for events',
-      ({ from }) => Object.assign(from.folder, { undelivered: () => ['3 for https://a.example/ho…12ab'] }),
-      /events wait in the folder.*3 for https:/,
-    ],
-    [
-      'the stack asks another service',
-      ({ from }) => Object.assign(from.folder, { baseUrl: 'https://other.example' }),
-      /asks the partner service at/,
-    ],
-    [
-      'a row is no JSON',
-      ({ from }) => {
-        const { list } = from.rows;
-        Object.assign(from.folder.rows, {
-          list: async (...given: Parameters<typeof list>) =>
-            (await list(...given)).map((row) =>
-              given[0] === 'history' ? { ...row, value: undefined } : row,
-            ),
-        });
-      },
-      /row history .*: expected JSON/,
-    ],
-  ])('is refused, with nothing changed, when %s', async (_, inTheWay, message) => {
-    const both = await createBoth();
-    await inTheWay(both);
-    const before = [rowsIn(both.from), rowsIn(both.to)];
-
-    await expect(move(both.from.folder, both.to.stack, options)).rejects.toThrow(message);
-
-    expect([rowsIn(both.from), rowsIn(both.to)]).toEqual(before);
-  });
-
-  it('changes nothing and shows what would be moved with dryRun', async () => {
-    const both = await createBoth();
-    const before = [rowsIn(both.from), rowsIn(both.to)];
-
-    const shown = await move(both.from.folder, both.to.stack, { ...options, dryRun: true });
-
-    expect(shown).toMatchObject([{ partnerAccount: 'main', waiting: 2 }, { partnerAccount: 'second' }]);
-    expect([rowsIn(both.from), rowsIn(both.to)]).toEqual(before);
-    await expect(both.to.applicationSecret.read()).rejects.toThrow();
-  });
-
-  it('leaves a stopped account stopped, for the same reason', async () => {
-    const both = await createBoth();
-    const stop = { kind: 'authorization', since: 1, reason: 'refresh-token-rejected' } as const;
-    await both.from.partnerAccounts.change('main', (account) => withHold(account, stop));
-
+  const calls = await killedEverywhere(async (both, look) => {
     await move(both.from.folder, both.to.stack, options);
-
-    const account = await both.to.partnerAccounts.read('main');
-    expect(account).toMatchObject({ holds: [stop], token: { version: expect.any(String) } });
+    look();
+    expect(await outcomeOf(both)).toEqual(expected);
   });
 
-  it("pauses each account when the whole folder is paused, and not the stack's own", async () => {
-    const both = await createBoth();
-    const hold = { kind: 'operator', since: 1, who: 'bob' } as const;
-    await both.from.budgetStore.change((state) => withHold(state, hold));
+  expect(calls).toBeGreaterThan(60);
+});
 
-    await move(both.from.folder, both.to.stack, options);
+it.each<[string, (both: Both) => unknown, RegExp]>([
+  [
+    'the stack knows an account already',
+    ({ to }) => to.partnerAccounts.add(partnerAccount({ name: 'second', generation: generation + 1 })),
+    /knows a partner account second already.*disconnect second --forget/,
+  ],
+  [
+    'the stack has published a later history',
+    ({ to }) => to.rows.add({ kind: 'books', name: `main/${generation + 1}/sums` }, { events: 1 }),
+    /later history of main/,
+  ],
+  [
+    'the stack has another application',
+    ({ to }) => to.applicationSecret.write({ ...application, clientId: new Secret('other') }),
+    /another application/,
+  ],
+  [
+    'a webhook waits for events',
+    ({ from }) => Object.assign(from.folder, { undelivered: () => ['3 for https://a.example/ho…12ab'] }),
+    /events wait in the folder.*3 for https:/,
+  ],
+  [
+    'the stack asks another service',
+    ({ from }) => Object.assign(from.folder, { baseUrl: 'https://other.example' }),
+    /asks the partner service at/,
+  ],
+  [
+    'a row is no JSON',
+    ({ from }) => {
+      const { list } = from.rows;
+      Object.assign(from.folder.rows, {
+        list: async (...given: Parameters<typeof list>) =>
+          (await list(...given)).map((row) => (given[0] === 'history' ? { ...row, value: undefined } : row)),
+      });
+    },
+    /row history .*: expected JSON/,
+  ],
+])('move is refused, with nothing changed, when %s', async (_, inTheWay, message) => {
+  const both = await createBoth();
+  await inTheWay(both);
+  const before = [rowsIn(both.from), rowsIn(both.to)];
 
-    const [main, second] = await both.to.partnerAccounts.list();
-    expect([main?.holds, second?.holds]).toMatchObject([[{ who: 'bob' }], [{ who: 'ann' }]]);
-    expect((await both.to.budgetStore.read()).holds).toBeUndefined();
-  });
+  await expect(move(both.from.folder, both.to.stack, options)).rejects.toThrow(message);
 
-  it('is refused when the folder was moved to another stack', async () => {
-    const both = await createBoth();
-    await move(both.from.folder, both.to.stack, options);
-    const other = { ...both.to.stack, outputs: { ...both.to.stack.outputs, queueUrl: 'https://sqs/other' } };
+  expect([rowsIn(both.from), rowsIn(both.to)]).toEqual(before);
+});
 
-    await expect(move(both.from.folder, other, options)).rejects.toThrow(
-      /were moved to another stack: AdvertBridge/,
-    );
-    expect(await move(both.from.folder, both.to.stack, options)).toMatchObject([
-      { state: 'moved' },
-      { state: 'moved' },
-    ]);
-  });
+it('move with dryRun shows what would be moved and changes nothing', async () => {
+  const both = await createBoth();
+  const before = [rowsIn(both.from), rowsIn(both.to)];
 
-  it('connects nobody under the name of an account that is being moved', async () => {
-    const both = await createBoth();
-    await both.to.partnerAccounts.add(partnerAccount({ moving: true }));
+  const shown = await move(both.from.folder, both.to.stack, { ...options, dryRun: true });
 
-    expect(
-      await both.to.stack.askConnect({ action: 'connect', partnerAccount: 'main', refreshToken: 'other' }),
-    ).toMatchObject({ kind: 'refused', reason: expect.stringContaining('being moved') });
-  });
+  expect(shown).toMatchObject([{ partnerAccount: 'main', waiting: 2 }, { partnerAccount: 'second' }]);
+  expect([rowsIn(both.from), rowsIn(both.to)]).toEqual(before);
+  await expect(both.to.applicationSecret.read()).rejects.toThrow();
+});
 
-  it('stores no late pair over that of an account which the stack has', async () => {
-    const both = await createBoth();
-    await move(both.from.folder, both.to.stack, options);
-    const pair = textOfPair(tokenPair({ refreshToken: new Secret('late') }));
+it('move leaves a stopped account stopped, for the same reason', async () => {
+  const both = await createBoth();
+  const stop = { kind: 'authorization', since: 1, reason: 'refresh-token-rejected' } as const;
+  await both.from.partnerAccounts.change('main', (account) => withHold(account, stop));
 
-    const answer = await both.to.stack.askConnect({ action: 'store-pair', partnerAccount: 'main', pair });
+  await move(both.from.folder, both.to.stack, options);
 
-    expect(answer).toMatchObject({ kind: 'refused', fault: 'account-busy' });
-    expect((await outcomeOf(both)).tokens[0]).toBe('refresh-main');
-  });
+  const account = await both.to.partnerAccounts.read('main');
+  expect(account).toMatchObject({ holds: [stop], token: { version: expect.any(String) } });
+});
+
+it('move pauses each account of a paused folder, and not the stack’s own', async () => {
+  const both = await createBoth();
+  const hold = { kind: 'operator', since: 1, who: 'bob' } as const;
+  await both.from.budgetStore.change((state) => withHold(state, hold));
+
+  await move(both.from.folder, both.to.stack, options);
+
+  const [main, second] = await both.to.partnerAccounts.list();
+  expect([main?.holds, second?.holds]).toMatchObject([[{ who: 'bob' }], [{ who: 'ann' }]]);
+  expect((await both.to.budgetStore.read()).holds).toBeUndefined();
+});
+
+it('move is refused when the folder was moved to another stack', async () => {
+  const both = await createBoth();
+  await move(both.from.folder, both.to.stack, options);
+  const other = { ...both.to.stack, outputs: { ...both.to.stack.outputs, queueUrl: 'https://sqs/other' } };
+
+  await expect(move(both.from.folder, other, options)).rejects.toThrow(
+    /were moved to another stack: AdvertBridge/,
+  );
+  expect(await move(both.from.folder, both.to.stack, options)).toMatchObject([
+    { state: 'moved' },
+    { state: 'moved' },
+  ]);
+});
+
+it('move connects nobody under the name of an account in move', async () => {
+  const both = await createBoth();
+  await both.to.partnerAccounts.add(partnerAccount({ moving: true }));
+
+  expect(
+    await both.to.stack.askConnect({ action: 'connect', partnerAccount: 'main', refreshToken: 'other' }),
+  ).toMatchObject({ kind: 'refused', reason: expect.stringContaining('being moved') });
+});
+
+it('move does not overwrite a pair of the stack with a late one', async () => {
+  const both = await createBoth();
+  await move(both.from.folder, both.to.stack, options);
+  const pair = textOfPair(tokenPair({ refreshToken: new Secret('late') }));
+
+  const answer = await both.to.stack.askConnect({ action: 'store-pair', partnerAccount: 'main', pair });
+
+  expect(answer).toMatchObject({ kind: 'refused', fault: 'account-busy' });
+  expect((await outcomeOf(both)).tokens[0]).toBe('refresh-main');
 });

@@ -108,7 +108,7 @@ describe('a backfill', () => {
     sent = [];
   }
 
-  it('puts every advert of the list into the queue, page by page, as if the feed had named it', async () => {
+  it('a backfill queues every advert of the list, page by page', async () => {
     const result = await run(listOf(['1', '2'], ['3']));
 
     const listedAt = '2026-11-20T12:00:00.000Z';
@@ -131,7 +131,7 @@ describe('a backfill', () => {
     expect(await counted()).toBe(3);
   });
 
-  it('counts what is no advert ID, and sends an advert once however often it is listed', async () => {
+  it('a backfill counts what is no advert ID and sends each advert once', async () => {
     const result = await run(listOf(['1', '../x', '1', 7], ['', '2', '1', null], ['x']));
 
     expect(result).toMatchObject({ end: 'done', progress: { listed: 3, malformed: 4 } });
@@ -140,7 +140,7 @@ describe('a backfill', () => {
     expect(await world.state.deadLetters.list()).toEqual([]);
   });
 
-  it('stores nothing of a page that the queue did not take whole, and lists it again with fresh keys', async () => {
+  it('a backfill lists a page again that the queue did not take whole', async () => {
     await unfinished();
     expect(await stored()).toMatchObject({ position: 1, listed: 2, state: 'running' });
     isRefusing = true;
@@ -157,7 +157,7 @@ describe('a backfill', () => {
     expect(new Set(sent.flat().map((message) => message.key))).toHaveLength(4);
   });
 
-  it('ends at a page of the list that comes again: the list would never end', async () => {
+  it('a backfill ends at a page that comes again: the list would never end', async () => {
     const listAdverts = async () => ({ data: ['1', '2'] }) as never;
     const service = async () => ({ listAdverts, readPage: listAdverts });
     const source = listSource({ service, clock: world.clock }, key, { paging: 'page', pageSize: 2 });
@@ -166,7 +166,7 @@ describe('a backfill', () => {
     expect(await stored()).toMatchObject({ position: 1, listed: 2, state: 'running' });
   });
 
-  it('ends after the page in hand when it is told to, and goes on from there later', async () => {
+  it('a backfill ends after its page when it is told to, and goes on later', async () => {
     const controller = new AbortController();
     meanwhile = [() => undefined, () => controller.abort()];
     const source = listOf(['1', '2'], ['3']);
@@ -187,7 +187,7 @@ describe('a backfill', () => {
       for (const advertId of idsUpTo(502)) world.service.know(advertId, 'active');
     });
 
-    it('adds nothing', async () => {
+    it('a backfill adds nothing while more than 500 messages wait', async () => {
       const waits: boolean[] = [];
 
       const result = await run(source, { onProgress: (_, isWaiting) => waits.push(isWaiting) });
@@ -196,7 +196,7 @@ describe('a backfill', () => {
       expect(waits).toEqual([false, true, false, false]);
     });
 
-    it('stops where nothing takes them, and goes on from there', async () => {
+    it('a backfill stops when nothing takes its messages, and goes on there', async () => {
       isRunning = false;
 
       expect(await run(source)).toMatchObject({ end: 'stuck', progress: { listed: 501 } });
@@ -212,7 +212,7 @@ describe('a backfill', () => {
         () => change({ id: 'theirs' }),
         { end: 'taken-over', progress: { id: 'theirs' } },
       ],
-    ])('ends when it %s', async (_, happens, expected) => {
+    ])('a backfill in a long queue ends when it %s', async (_, happens, expected) => {
       const stop = new AbortController();
       const onProgress = (_progress: unknown, isWaiting: boolean) => isWaiting && void happens(stop);
 
@@ -221,7 +221,7 @@ describe('a backfill', () => {
     });
   });
 
-  it('leaves an unfinished one of another source as it is', async () => {
+  it('a backfill leaves an unfinished one of another source as it is', async () => {
     await unfinished();
     const progress = await stored();
 
@@ -229,7 +229,7 @@ describe('a backfill', () => {
     expect([await stored(), sent]).toEqual([progress, []]);
   });
 
-  it.each(['list', 'file'])('begins anew with --restart: from %s', async (name) => {
+  it.each(['list', 'file'])('a backfill begins anew with --restart: from %s', async (name) => {
     await unfinished();
     world.clock.advance(1_000);
 
@@ -240,7 +240,7 @@ describe('a backfill', () => {
     expect(result.progress.id).not.toBe('id-1');
   });
 
-  it('begins anew when the one before is done, also from another source', async () => {
+  it('a backfill begins anew when the one before is done', async () => {
     await run(listOf(['1']));
 
     const result = await run({ ...listOf(['1', '2']), name: 'file' });
@@ -248,7 +248,7 @@ describe('a backfill', () => {
     expect(result).toMatchObject({ end: 'done', progress: { id: 'id-3', source: 'file', listed: 2 } });
   });
 
-  it('that is paused while it sends a page counts the page, and goes on behind it', async () => {
+  it('a backfill paused while it sends a page goes on after that page', async () => {
     meanwhile = [() => undefined, () => pauseBackfill(world.state, key)];
     const source = listOf(['1', '2'], ['3']);
 
@@ -264,7 +264,7 @@ describe('a backfill', () => {
     ['continues it, or has begun another one', { id: 'theirs' }],
     ['has continued it to its end', { id: 'theirs', position: 9, state: 'done' }],
     ['has begun and paused another one', { id: 'theirs', state: 'paused' }],
-  ])('leaves the progress to another process that %s, with its own page counted', async (_, more) => {
+  ])('a backfill leaves its progress to another process that %s', async (_, more) => {
     meanwhile = [() => undefined, () => change(more)];
 
     const result = await run(listOf(['1', '2'], ['3']));
@@ -289,7 +289,7 @@ describe('an audit', () => {
     };
   };
 
-  it('tells what was right, what differed, and what had no event, and repairs it', async () => {
+  it('an audit says what was right, differed or had no event, and repairs it', async () => {
     await publish(['1', '2', '3']);
     world.service.know('2', 'limited');
     world.service.know('4', 'new');
@@ -310,7 +310,7 @@ describe('an audit', () => {
     expect(await row('2')).toMatchObject({ sequence: 2, status: 'limited' });
   });
 
-  it('sends at half of the rate at most', async () => {
+  it('an audit sends at half of the rate at most', async () => {
     await publish(idsUpTo(50));
     const startMs = world.clock.now();
 
@@ -327,7 +327,7 @@ describe('an audit', () => {
   it.each([
     ['that fan-out gave up', 'contract-broken'],
     ['that still waits after five minutes', 'transient'],
-  ] as const)('goes on without an advert %s', async (_, code) => {
+  ] as const)('an audit goes on without an advert %s', async (_, code) => {
     await publish(idsUpTo(30));
     failing(code, '3');
 
@@ -337,7 +337,7 @@ describe('an audit', () => {
     expect(found(progress)).toMatchObject({ equal: 29, unsettled: ['3'] });
   });
 
-  it('has no result of an advert that fan-out gave up once its pending event was out', async () => {
+  it('an audit has no result of an advert given up after its pending event', async () => {
     await publish(['3']);
     const published = { ...key, feed: 'adverts', advertId: '3' } as const;
     const { advertHistories } = world.state;
@@ -355,7 +355,7 @@ describe('an audit', () => {
     expect(found(progress)).toMatchObject({ equal: 0, unsettled: ['3'] });
   });
 
-  it('stops when nothing is handled for five minutes, and goes on there', async () => {
+  it('an audit stops when nothing is handled for five minutes', async () => {
     await publish(['1', '2']);
     failing('transient', '1', '2');
     const first = await run({ ids: ['1', '2'] });
@@ -371,7 +371,7 @@ describe('an audit', () => {
     expect(sentAt).toHaveLength(2);
   });
 
-  it('sends everything at once where nobody takes messages, and tells the rest when it goes on', async () => {
+  it('an audit sends all at once when nobody takes messages', async () => {
     await publish(idsUpTo(45));
     isRunning = false;
     const first = await run({ ids: idsUpTo(45) });
@@ -386,7 +386,7 @@ describe('an audit', () => {
   it.each([
     [100, 100],
     [1_000, 130],
-  ])('draws a sample of %i published adverts, each once', async (sample, expected) => {
+  ])('an audit draws a sample of %i published adverts, each once', async (sample, expected) => {
     await publish(idsUpTo(130));
 
     const { progress } = await run({ sample, random: Math.random });
@@ -394,7 +394,7 @@ describe('an audit', () => {
     expect(progress).toMatchObject({ total: expected, equal: expected });
   });
 
-  it('finds adverts of the service that were never published', async () => {
+  it('an audit finds adverts of the service that were never published', async () => {
     await publish(['1', '2']);
     for (const advertId of ['5', '6']) world.service.know(advertId, 'new');
 
@@ -403,7 +403,7 @@ describe('an audit', () => {
     expect(found(progress)).toMatchObject({ equal: 2, differing: [], neverPublished: ['5', '6'] });
   });
 
-  it('takes a page of the list again that was sent in part, without what was published', async () => {
+  it('an audit takes a partly sent page again without what was published', async () => {
     await publish(['3']);
     const source = await auditSource(bridge(), key, { list: listOf(idsUpTo(45)) });
 
@@ -413,7 +413,7 @@ describe('an audit', () => {
     expect(pages).toEqual(['1,1', '20,1', '20,1', '4,2']);
   });
 
-  it('waits after each part of a page of the list as long as it takes at half of the rate', async () => {
+  it('an audit waits after each part of a page for half of the rate', async () => {
     await publish(['45']);
     for (const advertId of idsUpTo(46)) world.service.know(advertId, 'active');
     const startMs = world.clock.now();
@@ -425,7 +425,7 @@ describe('an audit', () => {
     expect(parts).toEqual(['1 at 0', '20 at 500', '20 at 4500', '4 at 8500', '1 at 9500']);
   });
 
-  it('can be stopped, and keeps what it has found', async () => {
+  it('an audit can be stopped, and keeps what it has found', async () => {
     await publish(idsUpTo(50));
     world.service.know('1', 'limited');
     const stop = new AbortController();

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { eventsIn, startConnected } from '../local-bridge.ts';
 
-it('a name is given to another user with --new-user alone, and begins anew', async () => {
+it('a name goes to another user only with --new-user, and begins anew', async () => {
   const { sandbox, run, connect, runUntilIdle, status } = await startConnected({
     users: [{ name: 'main' }, { name: 'second' }],
   });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { startConnected } from '../local-bridge.ts';
 
 const run =
@@ -22,47 +22,43 @@ async function startPublished() {
   return { ...local, id, published, total: control.truth().length };
 }
 
-describe('audit', () => {
-  it('waits for a bridge, and then tells what differed', async () => {
-    const { run: cli, id, published, total } = await startPublished();
+it('audit waits for a bridge and then reports what differed', async () => {
+  const { run: cli, id, published, total } = await startPublished();
 
-    const waits = await cli('audit main --full');
-    const { stdout } = await cli(run);
-    const done = await cli('audit main --full --json');
-    const again = await cli('audit main --full');
+  const waits = await cli('audit main --full');
+  const { stdout } = await cli(run);
+  const done = await cli('audit main --full --json');
+  const again = await cli('audit main --full');
 
-    expect(waits.exitCode).toBe(3);
-    expect(waits.stderr).toContain(`advert-bridge run`);
-    expect(JSON.parse(stdout)).toMatchObject({
-      detail: { metadata: { cause: 'audit' }, data: { advertId: id, status: 'archived' } },
-    });
-    expect(done).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(JSON.parse(done.stdout)).toEqual({
-      ...{ partnerAccount: 'main', checked: total, equal: total - 1, neverPublished: [] },
-      differing: [{ advertId: id, published, actual: 'archived' }],
-    });
-    expect(again.exitCode).toBe(3);
+  expect(waits.exitCode).toBe(3);
+  expect(waits.stderr).toContain(`advert-bridge run`);
+  expect(JSON.parse(stdout)).toMatchObject({
+    detail: { metadata: { cause: 'audit' }, data: { advertId: id, status: 'archived' } },
   });
-
-  it('takes the adverts of a file, while the bridge runs', async () => {
-    const { run: cli, id, published } = await startPublished();
-    const stop = new AbortController();
-    const running = cli('run --max-requests-per-second 10000', { signal: stop.signal });
-
-    const { exitCode, stdout } = await cli('audit main --ids -', { stdin: `${id}\n` });
-    stop.abort();
-    await running;
-
-    expect(stdout).toMatch(
-      new RegExp(`^ADVERT ID .*\n${id} +${published} +archived\n1 advert audited: .*\n$`),
-    );
-    expect(exitCode).toBe(0);
+  expect(done).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(JSON.parse(done.stdout)).toEqual({
+    ...{ partnerAccount: 'main', checked: total, equal: total - 1, neverPublished: [] },
+    differing: [{ advertId: id, published, actual: 'archived' }],
   });
+  expect(again.exitCode).toBe(3);
+});
 
-  it('is refused for two sources at once, and for an unknown name', async () => {
-    const { run: cli } = await startConnected();
+it('audit takes the adverts of a file while the bridge runs', async () => {
+  const { run: cli, id, published } = await startPublished();
+  const stop = new AbortController();
+  const running = cli('run --max-requests-per-second 10000', { signal: stop.signal });
 
-    expect(await cli('audit main --full --sample 3')).toMatchObject({ exitCode: 2 });
-    expect(await cli('audit other')).toMatchObject({ exitCode: 2 });
-  });
+  const { exitCode, stdout } = await cli('audit main --ids -', { stdin: `${id}\n` });
+  stop.abort();
+  await running;
+
+  expect(stdout).toMatch(new RegExp(`^ADVERT ID .*\n${id} +${published} +archived\n1 advert audited: .*\n$`));
+  expect(exitCode).toBe(0);
+});
+
+it('audit is refused for two sources at once and for an unknown name', async () => {
+  const { run: cli } = await startConnected();
+
+  expect(await cli('audit main --full --sample 3')).toMatchObject({ exitCode: 2 });
+  expect(await cli('audit other')).toMatchObject({ exitCode: 2 });
 });

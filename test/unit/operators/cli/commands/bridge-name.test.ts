@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { stateFileIn } from '../../../../../embedded/state/file/private-folder.ts';
 import { advertEventHandler } from '../../../../../kits/typescript/index.ts';
 import { aLambdaEvent, createInMemoryPositions } from '../../../../../kits/typescript/testing/index.ts';
@@ -22,45 +22,43 @@ const bridgesOf = (events: ReturnType<typeof eventsIn>) => [
   ...new Set(events.map(({ detail }) => detail.metadata.bridge)),
 ];
 
-describe('the name of an embedded bridge', () => {
-  it('keeps two folders apart when one subscriber has their events', async () => {
-    const [first, second] = [await startFolder(), await startFolder()];
-    const events = [...(await first.published()), ...(await second.published())].reverse();
-    const applied: string[] = [];
-    const skipped: string[] = [];
-    const handler = advertEventHandler({
-      positions: createInMemoryPositions(),
-      on: { AdvertStatusChanged: ({ detail }) => void applied.push(detail.metadata.eventId) },
-      onSkipped: (_, reason) => void skipped.push(reason),
-    });
-
-    await handler(aLambdaEvent(events), { getRemainingTimeInMillis: () => 30_000 });
-
-    expect([applied.length, skipped]).toEqual([6, []]);
-    expect(bridgesOf(events)).toEqual([1, 2].map(() => expect.stringMatching(/^bridge-[0-9a-f]{8}$/)));
+it('two folders stay apart when one subscriber has their events', async () => {
+  const [first, second] = [await startFolder(), await startFolder()];
+  const events = [...(await first.published()), ...(await second.published())].reverse();
+  const applied: string[] = [];
+  const skipped: string[] = [];
+  const handler = advertEventHandler({
+    positions: createInMemoryPositions(),
+    on: { AdvertStatusChanged: ({ detail }) => void applied.push(detail.metadata.eventId) },
+    onSkipped: (_, reason) => void skipped.push(reason),
   });
 
-  it('stays when the application is stored again, and changes when asked', async () => {
-    const { application, change, published, store } = await startFolder();
-    const before = bridgesOf(await published());
+  await handler(aLambdaEvent(events), { getRemainingTimeInMillis: () => 30_000 });
 
-    await application();
-    change();
-    expect(bridgesOf(await published())).toEqual(before);
-    expect((await store('Shop')).stderr).toContain('events name the bridge Shop');
-    change();
-    expect(bridgesOf(await published())).toEqual(['Shop']);
-    expect(await store('1st')).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--name') });
-  });
+  expect([applied.length, skipped]).toEqual([6, []]);
+  expect(bridgesOf(events)).toEqual([1, 2].map(() => expect.stringMatching(/^bridge-[0-9a-f]{8}$/)));
+});
 
-  it('stays AdvertBridge when the folder is of release 0.3.0', async () => {
-    const { application, dir, published } = await startFolder();
-    const db = new DatabaseSync(stateFileIn(dir));
-    db.exec("DELETE FROM rows WHERE kind = 'document' AND name = 'setting/bridge-name'");
-    db.close();
+it('a bridge keeps its name when its application is stored again', async () => {
+  const { application, change, published, store } = await startFolder();
+  const before = bridgesOf(await published());
 
-    await application();
+  await application();
+  change();
+  expect(bridgesOf(await published())).toEqual(before);
+  expect((await store('Shop')).stderr).toContain('events name the bridge Shop');
+  change();
+  expect(bridgesOf(await published())).toEqual(['Shop']);
+  expect(await store('1st')).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--name') });
+});
 
-    expect(bridgesOf(await published())).toEqual(['AdvertBridge']);
-  });
+it('a bridge is named AdvertBridge when its folder is of release 0.3.0', async () => {
+  const { application, dir, published } = await startFolder();
+  const db = new DatabaseSync(stateFileIn(dir));
+  db.exec("DELETE FROM rows WHERE kind = 'document' AND name = 'setting/bridge-name'");
+  db.close();
+
+  await application();
+
+  expect(bridgesOf(await published())).toEqual(['AdvertBridge']);
 });

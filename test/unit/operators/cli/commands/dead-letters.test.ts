@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { changedAdvert, deadLetter } from '../../../../helpers/records.ts';
 import { giveUp, startConnected } from '../local-bridge.ts';
 
@@ -31,66 +31,64 @@ async function withDeadLetters() {
 
 const gone = `main/${'0'.repeat(16)}`;
 
-describe('dead-letters list', () => {
-  it('says why each was given up, and ends with 3', async () => {
-    const { command } = await withDeadLetters();
+it('dead-letters list says why each was given up, and ends with 3', async () => {
+  const { command } = await withDeadLetters();
 
-    const { exitCode, stdout, stderr } = await command('list');
+  const { exitCode, stdout, stderr } = await command('list');
 
-    expect({ exitCode, stderr }).toEqual({ exitCode: 3, stderr: '' });
-    for (const line of [
-      /^ID +WHEN +ACCOUNT +ADVERT +FAULT +REASON$/m,
-      /^main\/[0-9a-f]{16} +2026-11-20T12:00:00.000Z +main +11 +contract-broken +the answer has no status$/m,
-      /^main\/[0-9a-f]{16} .*x +malformed-id +no advert ID \(nothing to send\)$/m,
-      /advert-bridge dead-letters show ID --local/,
-    ])
-      expect(stdout).toMatch(line);
-    expect(stdout).not.toContain('\u001b');
-  });
+  expect({ exitCode, stderr }).toEqual({ exitCode: 3, stderr: '' });
+  for (const line of [
+    /^ID +WHEN +ACCOUNT +ADVERT +FAULT +REASON$/m,
+    /^main\/[0-9a-f]{16} +2026-11-20T12:00:00.000Z +main +11 +contract-broken +the answer has no status$/m,
+    /^main\/[0-9a-f]{16} .*x +malformed-id +no advert ID \(nothing to send\)$/m,
+    /advert-bridge dead-letters show ID --local/,
+  ])
+    expect(stdout).toMatch(line);
+  expect(stdout).not.toContain('\u001b');
+});
 
-  it('gives all of them as JSON, with their groups', async () => {
-    const { command, one, two, three } = await withDeadLetters();
+it('dead-letters list has all of them as JSON, with their groups', async () => {
+  const { command, one, two, three } = await withDeadLetters();
 
-    const { exitCode, stdout, stderr } = await command('list --json');
+  const { exitCode, stdout, stderr } = await command('list --json');
 
-    expect({ exitCode, stderr }).toEqual({ exitCode: 3, stderr: '' });
-    const group = { partnerAccount: 'main', fault: 'contract-broken', count: 1 };
-    const { advertId, fault } = { advertId: '11', fault: 'contract-broken' };
-    expect(JSON.parse(stdout)).toMatchObject({
-      deadLetters: [
-        { id: one, partnerAccount: 'main', advertId, fault, message: { advertId } },
-        { id: two, partnerAccount: 'other' },
-        { id: three, fault: 'malformed-id', message: null },
-      ],
-      ...{ groups: [group, {}, {}], unreadable: [] },
-    });
-  });
-
-  it('ends with 3 when none of them can be read', async () => {
-    const { dir, command } = await withDeadLetters();
-    const db = new DatabaseSync(`${dir}/bridge.db`);
-    db.exec("UPDATE rows SET value = json_set(value, '$.fault', 7) WHERE kind = 'dead'");
-    db.close();
-
-    const { exitCode, stdout } = await command('list');
-
-    expect(exitCode).toBe(3);
-    expect(stdout).toContain('Cannot be read: ');
-  });
-
-  it('gives those of a partner account, of a fault, or from before a time', async () => {
-    const { ids, one, two, three } = await withDeadLetters();
-
-    expect(await ids(' main')).toEqual([one, three]);
-    // Not connected, but its dead letters are there.
-    expect(await ids(' other')).toEqual([two]);
-    expect(await ids(' --fault transient')).toEqual([two]);
-    expect(await ids(' --before 2026-11-20T12:00:01Z')).toEqual([one]);
-    expect(await ids(' --before 1h')).toEqual([one, two, three]);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 3, stderr: '' });
+  const group = { partnerAccount: 'main', fault: 'contract-broken', count: 1 };
+  const { advertId, fault } = { advertId: '11', fault: 'contract-broken' };
+  expect(JSON.parse(stdout)).toMatchObject({
+    deadLetters: [
+      { id: one, partnerAccount: 'main', advertId, fault, message: { advertId } },
+      { id: two, partnerAccount: 'other' },
+      { id: three, fault: 'malformed-id', message: null },
+    ],
+    ...{ groups: [group, {}, {}], unreadable: [] },
   });
 });
 
-it('dead-letters show gives all of it', async () => {
+it('dead-letters list ends with 3 when none of them can be read', async () => {
+  const { dir, command } = await withDeadLetters();
+  const db = new DatabaseSync(`${dir}/bridge.db`);
+  db.exec("UPDATE rows SET value = json_set(value, '$.fault', 7) WHERE kind = 'dead'");
+  db.close();
+
+  const { exitCode, stdout } = await command('list');
+
+  expect(exitCode).toBe(3);
+  expect(stdout).toContain('Cannot be read: ');
+});
+
+it('dead-letters list chooses by partner account, fault and time', async () => {
+  const { ids, one, two, three } = await withDeadLetters();
+
+  expect(await ids(' main')).toEqual([one, three]);
+  // Not connected, but its dead letters are there.
+  expect(await ids(' other')).toEqual([two]);
+  expect(await ids(' --fault transient')).toEqual([two]);
+  expect(await ids(' --before 2026-11-20T12:00:01Z')).toEqual([one]);
+  expect(await ids(' --before 1h')).toEqual([one, two, three]);
+});
+
+it('dead-letters show prints all of a dead letter', async () => {
   const { command, one } = await withDeadLetters();
 
   const shown = await command(`show ${one}`);
@@ -102,66 +100,62 @@ it('dead-letters show gives all of it', async () => {
   for (const ended of [shown, asJson]) expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
 });
 
-describe('dead-letters redrive', () => {
-  it('has those that are there put back into the queue, and names those that are not', async () => {
-    const { command, ids, status, one, two, three } = await withDeadLetters();
+it('redrive puts back what exists and names what does not', async () => {
+  const { command, ids, status, one, two, three } = await withDeadLetters();
 
-    const ended = await command(`redrive ${one} ${gone}`);
+  const ended = await command(`redrive ${one} ${gone}`);
 
-    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(`no dead letter ${gone}`) });
-    expect(await ids()).toEqual([two, three]);
-    expect((await status()).queue).toEqual({ waiting: 1, deadLetters: 2 });
-  });
-
-  it('of all, or of a partner account, leaves those with nothing to send, and may be done again', async () => {
-    const { command, ids, one, three } = await withDeadLetters();
-
-    const main = await command('redrive main --json');
-    const all = await command('redrive --all');
-    const again = await command('redrive --all');
-
-    const result = { redriven: [one], nothingToSend: [three], unknown: [] };
-    expect(JSON.parse(main.stdout)).toEqual(result);
-    expect(all.stderr).toMatch(
-      /1 dead letter was redriven: the drain puts them back within about 60 s\.\n.*: main.*\. .*drop ID/,
-    );
-    expect(again.stderr).toMatch(/^0 dead letters were redriven\.\nLeft.* drop ID/);
-    expect([main, all, again].map(({ exitCode }) => exitCode)).toEqual([3, 3, 3]);
-    expect(await ids()).toEqual([three]);
-  });
+  expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(`no dead letter ${gone}`) });
+  expect(await ids()).toEqual([two, three]);
+  expect((await status()).queue).toEqual({ waiting: 1, deadLetters: 2 });
 });
 
-describe('dead-letters drop', () => {
-  it('asks first', async () => {
-    const { command, ids, all, one, two, three } = await withDeadLetters();
+it('redrive leaves what has nothing to send, and may be repeated', async () => {
+  const { command, ids, one, three } = await withDeadLetters();
 
-    const no = await command(`drop ${one}`, { isTTY: true, stdin: 'n\n' });
-    const left = await ids();
-    const yes = await command(`drop ${one}`, { isTTY: true, stdin: 'y\n' });
+  const main = await command('redrive main --json');
+  const all = await command('redrive --all');
+  const again = await command('redrive --all');
 
-    expect(no).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('nothing was changed') });
-    expect(left).toEqual(all);
-    expect(yes).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('1 dead letter was dropped') });
-    expect(await ids()).toEqual([two, three]);
+  const result = { redriven: [one], nothingToSend: [three], unknown: [] };
+  expect(JSON.parse(main.stdout)).toEqual(result);
+  expect(all.stderr).toMatch(
+    /1 dead letter was redriven: the drain puts them back within about 60 s\.\n.*: main.*\. .*drop ID/,
+  );
+  expect(again.stderr).toMatch(/^0 dead letters were redriven\.\nLeft.* drop ID/);
+  expect([main, all, again].map(({ exitCode }) => exitCode)).toEqual([3, 3, 3]);
+  expect(await ids()).toEqual([three]);
+});
+
+it('dead-letters drop asks first', async () => {
+  const { command, ids, all, one, two, three } = await withDeadLetters();
+
+  const no = await command(`drop ${one}`, { isTTY: true, stdin: 'n\n' });
+  const left = await ids();
+  const yes = await command(`drop ${one}`, { isTTY: true, stdin: 'y\n' });
+
+  expect(no).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('nothing was changed') });
+  expect(left).toEqual(all);
+  expect(yes).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('1 dead letter was dropped') });
+  expect(await ids()).toEqual([two, three]);
+});
+
+it('dead-letters drop --yes drops several and names those already gone', async () => {
+  const { command, ids, inState, one, two, three } = await withDeadLetters();
+
+  const { exitCode, stdout } = await command(`drop ${one} ${three} --yes --json`);
+  const again = await command(`drop ${one} --yes`);
+
+  expect(exitCode).toBe(0);
+  const { by, groups } = JSON.parse(stdout);
+  // The drain logs it.
+  expect(await inState(({ aside }) => aside.notes())).toMatchObject([{ note: { by, groups } }]);
+  expect(JSON.parse(stdout)).toMatchObject({
+    ...{ dropped: [one, three], unknown: [], by: expect.stringMatching(/./) },
+    groups: [{ fault: 'contract-broken' }, { fault: 'malformed-id' }],
   });
-
-  it('drops several with --yes, and names those that are gone already', async () => {
-    const { command, ids, inState, one, two, three } = await withDeadLetters();
-
-    const { exitCode, stdout } = await command(`drop ${one} ${three} --yes --json`);
-    const again = await command(`drop ${one} --yes`);
-
-    expect(exitCode).toBe(0);
-    const { by, groups } = JSON.parse(stdout);
-    // The drain logs it.
-    expect(await inState(({ aside }) => aside.notes())).toMatchObject([{ note: { by, groups } }]);
-    expect(JSON.parse(stdout)).toMatchObject({
-      ...{ dropped: [one, three], unknown: [], by: expect.stringMatching(/./) },
-      groups: [{ fault: 'contract-broken' }, { fault: 'malformed-id' }],
-    });
-    expect(again).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(`no dead letter ${one}:`) });
-    expect(await ids()).toEqual([two]);
-  });
+  expect(again).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(`no dead letter ${one}:`) });
+  expect(await ids()).toEqual([two]);
 });
 
 it.each(['redrive', 'drop'])(
@@ -186,7 +180,7 @@ it.each([
   ['redrive main other', 'ID: expected the ID of a dead letter'],
   ['show hunter2', 'ID: expected the ID of a dead letter'],
   [`drop ${gone}`, 'there is no terminal to ask'],
-])('is refused: dead-letters %s', async (args, expected) => {
+])('wrong arguments are refused: dead-letters %s', async (args, expected) => {
   const { command } = await withDeadLetters();
 
   const ended = await command(args);

@@ -27,7 +27,7 @@ describe.each([classic, custom])('an event for %s', (arn) => {
     ['missing', 'there is no such bus. Check its ARN (ResourceNotFoundException)'],
     ['expired', 'the AWS credentials have expired. Renew them'],
     ['throttled', 'AWS asks for fewer events (ThrottlingException)'],
-  ])('fails with what to do, and succeeds later, when the bus is %s', async (fault, says) => {
+  ])('an event waits, with what to do, when the bus is %s', async (fault, says) => {
     const buses = await startBuses();
     onTestFinished(buses.stop);
     vi.stubEnv('AWS_ENDPOINT_URL', buses.config.endpoint);
@@ -43,13 +43,13 @@ describe.each([classic, custom])('an event for %s', (arn) => {
   it.each([
     ['http://eventsv2.eu-west-9.invalid', 'Check the region in the ARN, which may have no bus of this kind'],
     ['http://127.0.0.1:1', 'nothing answers there. Check the network'],
-  ])('fails with what to check when nobody answers at %s', async (endpoint, says) => {
+  ])('an event waits, with what to check, when nobody answers at %s', async (endpoint, says) => {
     vi.stubEnv('AWS_ENDPOINT_URL', endpoint);
     const failure = await publishOnBus(arn)(anEnvelope('7', 1));
     expect(failure).toEqual({ reason: expect.stringContaining(says), blames: 'subscriber' });
   });
 
-  it('fails with what to set when there are no credentials', async () => {
+  it('an event waits, with what to set, when credentials are missing', async () => {
     for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']) vi.stubEnv(name, undefined);
     vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
     vi.stubEnv('AWS_CONFIG_FILE', '/nowhere');
@@ -61,7 +61,7 @@ describe.each([classic, custom])('an event for %s', (arn) => {
 });
 
 describe('run --event-bus', () => {
-  it('publishes on a classic bus and a custom bus, each with every event', async ({ onTestFinished }) => {
+  it('run publishes on a classic and a custom bus, each with every event', async ({ onTestFinished }) => {
     const { sandbox, buses, runUntilIdle } = await startPublishing(
       `--event-bus ${classic} --event-bus ${custom}`,
     );
@@ -80,7 +80,7 @@ describe('run --event-bus', () => {
     expect(ofFirst.map((eventId) => eventId.split('/').at(-1))).toEqual(['1', '2']);
   });
 
-  it('keeps the events of a bus that AWS denies, and says what to allow', async ({ onTestFinished }) => {
+  it('run keeps the events of a bus that AWS denies, and says what to allow', async ({ onTestFinished }) => {
     const { sandbox, buses, run } = await startPublishing('');
     onTestFinished(buses.stop);
     sandbox.control.createAdverts(2);
@@ -110,7 +110,7 @@ describe('run --event-bus', () => {
     ['arn:aws:events:eu-west-1:1111:event-bus/adverts', 'expected arn:aws:events:REGION:ACCOUNT:'],
     [classic.replace('aws', 'aws-cn'), 'expected the partition aws for this region, not aws-cn'],
     [custom.replace('eu-west-1', 'cn-north-1'), 'expected the partition aws-cn for this region, not aws'],
-  ])('refuses %s as a bus', async (arn, says) => {
+  ])('run refuses %s as a bus', async (arn, says) => {
     const { run } = await startConnected();
     const { exitCode, stderr } = await run(`run --until-idle --event-bus ${arn}`);
     expect(exitCode).toBe(2);

@@ -1,27 +1,25 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { startConnected } from '../local-bridge.ts';
 
-describe('history of an embedded bridge', () => {
-  it('shows the latest event whole, and answers in its last line', async () => {
-    const { sandbox, runUntilIdle, run } = await startConnected();
-    const [id] = sandbox.control.createAdverts(1, { status: 'active' });
-    const { stdout } = await runUntilIdle();
+it('history shows the latest event whole and answers in its last line', async () => {
+  const { sandbox, runUntilIdle, run } = await startConnected();
+  const [id] = sandbox.control.createAdverts(1, { status: 'active' });
+  const { stdout } = await runUntilIdle();
 
-    const text = await run(`history main ${id}`);
-    const json = await run(`history main ${id} --json`);
+  const text = await run(`history main ${id}`);
+  const json = await run(`history main ${id} --json`);
 
-    expect(text).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(text.stdout.trimEnd().split('\n').at(-1)).toMatch(/^Event 1 of advert .* was published/);
-    expect(JSON.parse(json.stdout)).toEqual({
-      partnerAccount: 'main',
-      advertId: id,
-      latest: JSON.parse(stdout),
-      latestPublished: true,
-      waiting: [],
-      deadLetters: [],
-      facts: expect.any(Array),
-      outcome: 'published',
-      answer: expect.stringContaining('was published'),
-    });
+  expect(text).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(text.stdout.trimEnd().split('\n').at(-1)).toMatch(/^Event 1 of advert .* was published/);
+  expect(JSON.parse(json.stdout)).toEqual({
+    partnerAccount: 'main',
+    advertId: id,
+    latest: JSON.parse(stdout),
+    latestPublished: true,
+    waiting: [],
+    deadLetters: [],
+    facts: expect.any(Array),
+    outcome: 'published',
+    answer: expect.stringContaining('was published'),
   });
 });

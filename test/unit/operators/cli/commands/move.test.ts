@@ -35,7 +35,7 @@ async function startFolder() {
   return { ...local, move };
 }
 
-it('move takes the accounts to the stack, and asks nothing of the service', async () => {
+it('move takes the accounts to the stack without asking the service', async () => {
   const { move, sandbox, run, dir } = await startFolder();
   const { nextIndex } = sandbox.control.journal;
   stack.forgetCalls();
@@ -60,7 +60,7 @@ it('move takes the accounts to the stack, and asks nothing of the service', asyn
     });
 });
 
-it('move prints no secret, and gives none to the stack but in its one call', async () => {
+it('move shows no secret and gives them to the stack in one call', async () => {
   const { move, inState } = await startFolder();
   const pair = await inState(async ({ vault }) => (await vault.read('shop'))?.pair);
   const secrets = [pair?.accessToken.reveal() ?? '', pair?.refreshToken.reveal() ?? ''];
@@ -75,7 +75,7 @@ it('move prints no secret, and gives none to the stack but in its one call', asy
   }
 });
 
-it('move --dry-run changes neither side, also while the folder runs', async () => {
+it('move --dry-run changes neither side, even while the folder runs', async () => {
   const { move, dir, run } = await startFolder();
   const lock = takeRunLock(dir, 'a run');
   stack.forgetCalls();
@@ -93,7 +93,7 @@ it('move --dry-run changes neither side, also while the folder runs', async () =
   expect((await run('status --json')).stdout).toContain('shop');
 });
 
-it('the folder names the command that goes on, when a move was interrupted', async () => {
+it('the folder names the command that continues an interrupted move', async () => {
   const { move, run, dir } = await startFolder();
   stack.played.answers = [
     clientIs('sandbox-client'),
@@ -109,7 +109,7 @@ it('the folder names the command that goes on, when a move was interrupted', asy
   expect(await move()).toMatchObject({ exitCode: 0 });
 });
 
-it('stores the application in a stack without one, and refuses a stack of another version', async () => {
+it('move stores the application and refuses a stack of another version', async () => {
   const { move } = await startFolder();
   const empty = { kind: 'refused', fault: 'wrong-shape', reason: 'empty' };
   stack.played.answers = [empty, stored];

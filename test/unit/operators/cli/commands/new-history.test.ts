@@ -15,7 +15,7 @@ const positions = (events: readonly Envelope[]) =>
     sequence: 'sequence' in metadata ? metadata.sequence : undefined,
   }));
 
-it('a new history begins with the stored token, and publishes every advert in a greater generation', async () => {
+it('a new history keeps the token and publishes every advert anew', async () => {
   const { sandbox, run, publish } = await startTwo();
   await run('backfill main');
   const [before] = positions(await publish());
@@ -40,7 +40,7 @@ it('a new history begins with the stored token, and publishes every advert in a 
   ]);
 });
 
-it('a new history reads what was unread, whatever time is given, and refreshes tokens', async () => {
+it('a new history reads what was unread and refreshes tokens', async () => {
   const { sandbox, run, publish } = await startTwo();
   await publish();
   sandbox.control.createAdverts(1);
@@ -51,7 +51,7 @@ it('a new history reads what was unread, whatever time is given, and refreshes t
   expect(await publish()).toHaveLength(1);
 });
 
-it('every account gets a new history with --all, except a stopped one, which is named', async () => {
+it('--all gives every account a new history, except a stopped one', async () => {
   const { connect, run, status } = await startTwo();
   await connect('other');
   await run('disconnect other');
@@ -71,7 +71,7 @@ it('every account gets a new history with --all, except a stopped one, which is 
   expect(after[1]).toBe(before[1]);
 });
 
-it('a new history shows its generation as an identifier, without separators', async () => {
+it('a new history shows its generation as an identifier', async () => {
   const { run, status } = await startTwo();
 
   const { stderr } = await run('connect main --new-history');
@@ -80,7 +80,7 @@ it('a new history shows its generation as an identifier, without separators', as
   expect(stderr).toMatch(new RegExp(`^main +${generation}\\b`, 'm'));
 });
 
-it('a new history is refused while the token is being refreshed; nothing changes', async () => {
+it('a new history is refused while the token is being refreshed', async () => {
   const { dir, run, status } = await startTwo();
   const before = await status();
   const state = openEmbeddedState(dir);

@@ -10,7 +10,7 @@ beforeEach(() => {
   recording = createRecordingObserver();
 });
 
-it('a repeated warning is logged once a minute, with how often it was left out', () => {
+it('a repeated warning is logged once a minute, with its count', () => {
   const observer = observe();
   const common = { partnerAccount: 'main', fault: 'transient' };
 

@@ -1,108 +1,104 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { openEmbeddedState } from '../../../../../embedded/state/state.ts';
 import { shortenWaits } from '../../../../helpers/short-waits.ts';
 import { eventsIn, quick, startConnected } from '../local-bridge.ts';
 
-describe('run --until-idle', () => {
-  it('gives one event a line, and the next run only what is new', async () => {
-    const { sandbox, runUntilIdle, status } = await startConnected();
-    const ids = sandbox.control.createAdverts(25, { status: 'new' });
+it('run --until-idle prints one line an event, and next time only new ones', async () => {
+  const { sandbox, runUntilIdle, status } = await startConnected();
+  const ids = sandbox.control.createAdverts(25, { status: 'new' });
 
-    const first = await runUntilIdle();
-    sandbox.control.setStatus(ids[0] as string, 'active');
-    const second = await runUntilIdle();
+  const first = await runUntilIdle();
+  sandbox.control.setStatus(ids[0] as string, 'active');
+  const second = await runUntilIdle();
 
-    expect([first.exitCode, second.exitCode]).toEqual([0, 0]);
-    expect(new Set(eventsIn(first.stdout).map(({ detail }) => detail.data.advertId))).toEqual(new Set(ids));
-    expect(eventsIn(second.stdout).map(({ detail }) => detail.data)).toEqual([
-      { advertId: ids[0], status: 'active', previousStatus: 'new' },
-    ]);
-    expect(first.stderr).toBe('25 events.\n');
-    expect((await status()).partnerAccounts[0].books).toMatchObject({ listed: 26, events: 26, inFlight: 0 });
-  });
-
-  it('puts chosen fields into events, and publishes the chosen statuses alone', async () => {
-    const { sandbox, runUntilIdle } = await startConnected();
-    const [advertId = ''] = sandbox.control.createAdverts(2);
-    sandbox.control.setStatus(advertId, 'sold');
-
-    const { stdout } = await runUntilIdle(' --event-fields title,price,missing --publish-statuses sold');
-
-    const fields = { title: `Advert ${advertId}`, price: expect.any(Number) };
-    expect(eventsIn(stdout).map(({ detail }) => detail.data)).toEqual([
-      { advertId, status: 'sold', previousStatus: null, fields },
-    ]);
-  });
-
-  it('ends with 3 when something is dead-lettered', async () => {
-    const { sandbox, runUntilIdle, dir } = await startConnected();
-    sandbox.control.listRaw('no-id');
-
-    const { exitCode, stderr } = await runUntilIdle();
-
-    expect(exitCode).toBe(3);
-    expect(stderr).toContain(`\`advert-bridge status --local ${dir}\` says what`);
-  });
-
-  it('ends with 3 when a partner account is stopped', async () => {
-    const { sandbox, runUntilIdle, run, dir } = await startConnected();
-    sandbox.control.revoke();
-
-    const { exitCode, stdout } = await runUntilIdle();
-    const status = await run('status');
-
-    expect(exitCode).toBe(3);
-    expect(eventsIn(stdout)).toMatchObject([{ 'detail-type': 'PartnerAuthorizationRequired' }]);
-    expect(status).toMatchObject({ exitCode: 3, stdout: expect.stringMatching(/^state: +stopped$/m) });
-    expect(status.stdout).toContain(`advert-bridge connect main --open --local ${dir}`);
-  });
+  expect([first.exitCode, second.exitCode]).toEqual([0, 0]);
+  expect(new Set(eventsIn(first.stdout).map(({ detail }) => detail.data.advertId))).toEqual(new Set(ids));
+  expect(eventsIn(second.stdout).map(({ detail }) => detail.data)).toEqual([
+    { advertId: ids[0], status: 'active', previousStatus: 'new' },
+  ]);
+  expect(first.stderr).toBe('25 events.\n');
+  expect((await status()).partnerAccounts[0].books).toMatchObject({ listed: 26, events: 26, inFlight: 0 });
 });
 
-describe('run', () => {
-  it('ends with 0 when it is asked to stop', async () => {
-    const { sandbox, run } = await startConnected();
-    sandbox.control.createAdverts(1);
-    const stop = new AbortController();
+it('run publishes only chosen statuses, with chosen fields', async () => {
+  const { sandbox, runUntilIdle } = await startConnected();
+  const [advertId = ''] = sandbox.control.createAdverts(2);
+  sandbox.control.setStatus(advertId, 'sold');
 
-    const onOutput = (text: string) => {
-      if (text.startsWith('{')) stop.abort();
-    };
-    const ended = await run(`run ${quick}`, { signal: stop.signal, onOutput });
+  const { stdout } = await runUntilIdle(' --event-fields title,price,missing --publish-statuses sold');
 
-    expect(ended.exitCode).toBe(0);
-    expect(eventsIn(ended.stdout)).toHaveLength(1);
+  const fields = { title: `Advert ${advertId}`, price: expect.any(Number) };
+  expect(eventsIn(stdout).map(({ detail }) => detail.data)).toEqual([
+    { advertId, status: 'sold', previousStatus: null, fields },
+  ]);
+});
+
+it('run --until-idle ends with 3 when something is dead-lettered', async () => {
+  const { sandbox, runUntilIdle, dir } = await startConnected();
+  sandbox.control.listRaw('no-id');
+
+  const { exitCode, stderr } = await runUntilIdle();
+
+  expect(exitCode).toBe(3);
+  expect(stderr).toContain(`\`advert-bridge status --local ${dir}\` says what`);
+});
+
+it('run --until-idle ends with 3 when a partner account is stopped', async () => {
+  const { sandbox, runUntilIdle, run, dir } = await startConnected();
+  sandbox.control.revoke();
+
+  const { exitCode, stdout } = await runUntilIdle();
+  const status = await run('status');
+
+  expect(exitCode).toBe(3);
+  expect(eventsIn(stdout)).toMatchObject([{ 'detail-type': 'PartnerAuthorizationRequired' }]);
+  expect(status).toMatchObject({ exitCode: 3, stdout: expect.stringMatching(/^state: +stopped$/m) });
+  expect(status.stdout).toContain(`advert-bridge connect main --open --local ${dir}`);
+});
+
+it('run ends with 0 when it is asked to stop', async () => {
+  const { sandbox, run } = await startConnected();
+  sandbox.control.createAdverts(1);
+  const stop = new AbortController();
+
+  const onOutput = (text: string) => {
+    if (text.startsWith('{')) stop.abort();
+  };
+  const ended = await run(`run ${quick}`, { signal: stop.signal, onOutput });
+
+  expect(ended.exitCode).toBe(0);
+  expect(eventsIn(ended.stdout)).toHaveLength(1);
+});
+
+it('run frees what a killed run held, and leaves its name', async () => {
+  const { dir, runUntilIdle } = await startConnected();
+  const state = openEmbeddedState(dir);
+  onTestFinished(state.close);
+  const refreshing = { holder: 'run-killed', startedAt: Date.now(), until: Date.now() + 3_600_000 };
+  await state.partnerAccounts.change('main', (account) => ({ ...account, refreshing }));
+
+  await runUntilIdle();
+
+  expect(await state.partnerAccounts.read('main')).not.toHaveProperty('refreshing');
+  expect(readFileSync(path.join(dir, 'heartbeat'), 'utf8')).toMatch(
+    /^pid \d+ since \S+Z \(advert-bridge run --local /,
+  );
+});
+
+it('run ends with the fault when the service is down', async () => {
+  shortenWaits(20);
+  const { sandbox, runUntilIdle, status } = await startConnected();
+  await sandbox.close();
+
+  const ended = await runUntilIdle();
+
+  expect(ended).toMatchObject({
+    exitCode: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^advert-bridge: [^\n]+\n$/m),
   });
-
-  it('frees what a killed run held, and leaves its name', async () => {
-    const { dir, runUntilIdle } = await startConnected();
-    const state = openEmbeddedState(dir);
-    onTestFinished(state.close);
-    const refreshing = { holder: 'run-killed', startedAt: Date.now(), until: Date.now() + 3_600_000 };
-    await state.partnerAccounts.change('main', (account) => ({ ...account, refreshing }));
-
-    await runUntilIdle();
-
-    expect(await state.partnerAccounts.read('main')).not.toHaveProperty('refreshing');
-    expect(readFileSync(path.join(dir, 'heartbeat'), 'utf8')).toMatch(
-      /^pid \d+ since \S+Z \(advert-bridge run --local /,
-    );
-  });
-
-  it('ends with the fault when the service is down', async () => {
-    shortenWaits(20);
-    const { sandbox, runUntilIdle, status } = await startConnected();
-    await sandbox.close();
-
-    const ended = await runUntilIdle();
-
-    expect(ended).toMatchObject({
-      exitCode: 1,
-      stdout: '',
-      stderr: expect.stringMatching(/^advert-bridge: [^\n]+\n$/m),
-    });
-    expect(ended.stderr).toContain(`the partner service at ${sandbox.url} cannot be reached`);
-    expect((await status()).partnerAccounts).toMatchObject([{ name: 'main', state: 'polling' }]);
-  });
+  expect(ended.stderr).toContain(`the partner service at ${sandbox.url} cannot be reached`);
+  expect((await status()).partnerAccounts).toMatchObject([{ name: 'main', state: 'polling' }]);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { statusText, watch } from '../../../../../operators/cli/commands/status.ts';
 import { localTarget, stackTarget, type Target } from '../../../../../operators/cli/shared/target.ts';
 import { findingsOf } from '../../../../../operators/operations/findings/findings.ts';
@@ -19,7 +19,7 @@ const token = { version: '1', expiresAt: nowMs, usedAt: nowMs };
 const noToken = { ...tokenHold(nowMs + 1, 'no token'), since: nowMs, fault: 'token-rejected' };
 const noQueue = async () => ({ waiting: 0, deadLetters: 0 });
 
-it('status has the last poll, the reserved budget and the oldest change, as data and as text', async () => {
+it('status has last poll, reserved budget and oldest change, as JSON too', async () => {
   const counts = { ok: 1_200, 'rate-limited': 2, none: 1, ms: 60_100 };
   const minutes = { [Math.floor(nowMs / 60_000)]: counts };
   const status = await statusOf({
@@ -75,7 +75,7 @@ it.each<[string, GivenStatus, object]>([
     { needsPerson: false, refreshTokenExpiresAt: '2026-12-20T12:00:00.000Z' },
   ],
   ['has no feed of an earlier life', { feed: { generation: 1, resets: 3 } }, { cursorResets: 0 }],
-])('the status of a partner account: it %s', async (_title, given, expected) => {
+])('status of a partner account: it %s', async (_title, given, expected) => {
   expect((await statusOf(given)).partnerAccounts).toMatchObject([expected]);
 });
 
@@ -88,54 +88,52 @@ it('status keeps repeated deliveries out of the sum, and shows them', async () =
   expect(textOf(status, stack)).toMatch(/^redelivered: +4$/m);
 });
 
-describe('the status of a thousand partner accounts', () => {
-  const names = Array.from({ length: 1000 }, (_, index) => `user-${1000 + index}`);
-  const ended = names.filter((_, index) => index % 70 === 69);
-  const reads: string[] = [];
-  const given: GivenStatus = {
-    accounts: names.map((name) => ({
-      ...{ name, token, ...(ended.includes(name) && stop) },
-      ...(name === 'user-1003' && { holds: [noToken] }),
-    })),
-    ports: {
-      bookKeeper: {
-        async read(name) {
-          reads.push(name);
-          return { ...emptyBooks, listed: 3, events: 2 };
-        },
-        queue: noQueue,
+const names = Array.from({ length: 1000 }, (_, index) => `user-${1000 + index}`);
+const ended = names.filter((_, index) => index % 70 === 69);
+const reads: string[] = [];
+const given: GivenStatus = {
+  accounts: names.map((name) => ({
+    ...{ name, token, ...(ended.includes(name) && stop) },
+    ...(name === 'user-1003' && { holds: [noToken] }),
+  })),
+  ports: {
+    bookKeeper: {
+      async read(name) {
+        reads.push(name);
+        return { ...emptyBooks, listed: 3, events: 2 };
       },
+      queue: noQueue,
     },
-  };
+  },
+};
 
-  it('are summed up: first those that need somebody, twenty at most; all of them are in the data', async () => {
-    const status = await statusOf(given);
-    const lines = textOf(status, local).split('\n');
+it('status of a thousand accounts shows at most twenty that need somebody', async () => {
+  const status = await statusOf(given);
+  const lines = textOf(status, local).split('\n');
 
-    expect(lines[0]).toMatch(
-      /^Delivering, but not for user-1069, .* and 9 more, and the last requests for user-1003 failed\.$/,
-    );
-    const head = lines.findIndex((line) => line.startsWith('PARTNER ACCOUNT'));
-    expect(lines[head + 1]).toMatch(/^user-1069 +stopped .* refresh-token-rejected$/);
-    expect(lines[head + 15]).toMatch(/^user-1003 +paused .* no token$/);
-    for (const part of [
-      ...['and 980 more', 'all 1,000 partner accounts: 3,000 listed, 2,000 events, ', '14 stopped, 1 paused'],
-    ])
-      expect(lines.join('\n')).toContain(part);
-    expect(lines.length).toBeLessThan(60);
-    expect(status.partnerAccounts.map(({ name }) => name)).toEqual(names);
-    const needing = status.partnerAccounts.filter((account) => account.needsPerson);
-    expect(needing.map(({ name }) => name)).toEqual(ended);
-  });
+  expect(lines[0]).toMatch(
+    /^Delivering, but not for user-1069, .* and 9 more, and the last requests for user-1003 failed\.$/,
+  );
+  const head = lines.findIndex((line) => line.startsWith('PARTNER ACCOUNT'));
+  expect(lines[head + 1]).toMatch(/^user-1069 +stopped .* refresh-token-rejected$/);
+  expect(lines[head + 15]).toMatch(/^user-1003 +paused .* no token$/);
+  for (const part of [
+    ...['and 980 more', 'all 1,000 partner accounts: 3,000 listed, 2,000 events, ', '14 stopped, 1 paused'],
+  ])
+    expect(lines.join('\n')).toContain(part);
+  expect(lines.length).toBeLessThan(60);
+  expect(status.partnerAccounts.map(({ name }) => name)).toEqual(names);
+  const needing = status.partnerAccounts.filter((account) => account.needsPerson);
+  expect(needing.map(({ name }) => name)).toEqual(ended);
+});
 
-  it('reads the books of one alone when only that is asked for', async () => {
-    reads.length = 0;
+it('status reads the books of one account when only that is asked for', async () => {
+  reads.length = 0;
 
-    const { partnerAccounts } = await statusOf(given, 'user-1500');
+  const { partnerAccounts } = await statusOf(given, 'user-1500');
 
-    expect(partnerAccounts.map(({ name }) => name)).toEqual(['user-1500']);
-    expect(reads).toEqual(['user-1500']);
-  });
+  expect(partnerAccounts.map(({ name }) => name)).toEqual(['user-1500']);
+  expect(reads).toEqual(['user-1500']);
 });
 
 it('status --watch reports every five seconds until it is stopped', async () => {

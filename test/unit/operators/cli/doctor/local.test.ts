@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { takeRunLock } from '../../../../../embedded/state/file/run-lock.ts';
 import type { EmbeddedState } from '../../../../../embedded/state/state.ts';
 import { machineFacts } from '../../../../../operators/operations/doctor/folder-checks.ts';
@@ -181,59 +181,60 @@ const rows = rowsOf<Plant>({
   'pause fault': [['an open circuit', held('circuit'), /resume --early --local/]],
 });
 
-describe('doctor --local', () => {
-  it('finds nothing where all is right, and changes nothing', async () => {
-    const ended = await doctor(await startRunning());
+it('doctor --local finds nothing and changes nothing when all is right', async () => {
+  const ended = await doctor(await startRunning());
 
-    expect(new Set(resultsIn(ended).map(({ result }) => result))).toEqual(new Set(['ok']));
-    expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
-  });
+  expect(new Set(resultsIn(ended).map(({ result }) => result))).toEqual(new Set(['ok']));
+  expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+});
 
-  it.each(rows)('has the %s where there is %s, and nothing else', async (found, _is, plant, mend) => {
+it.each(rows)(
+  'doctor --local has the %s when there is %s, and nothing else',
+  async (found, _is, plant, mend) => {
     const local = await startRunning();
     await plant(local);
 
     expectFound(await doctor(local), { found, mend });
-  });
+  },
+);
 
-  it('asks nothing of a service that wants to be left alone', async () => {
-    const local = await startRunning();
-    await held('service')(local);
-    local.sandbox.control.journal.clear();
+it('doctor --local asks nothing of a service that wants to be left alone', async () => {
+  const local = await startRunning();
+  await held('service')(local);
+  local.sandbox.control.journal.clear();
 
-    const checks = resultsIn(await doctor(local));
+  const checks = resultsIn(await doctor(local));
 
-    expect(local.sandbox.control.journal.list()).toEqual([]);
-    const skipped = checks.filter(({ result }) => result === 'skipped');
-    expect(skipped.map(({ name }) => name)).toEqual(['application-credentials', 'clock']);
-  });
-
-  it('uses no token of a partner account: one request asks for a token of the application', async () => {
-    const local = await startConnected();
-    local.sandbox.control.journal.clear();
-
-    await doctor(local);
-
-    expect(local.sandbox.control.journal.list()).toMatchObject([
-      { endpoint: 'token', grantType: 'client_credentials' },
-    ]);
-  });
-
-  it('tells in words what it found, with what mends it below', async () => {
-    const local = await startRunning();
-    await local.application('another-secret');
-
-    const { stdout, stderr, exitCode } = await local.run('doctor');
-
-    expect(stdout).toMatch(
-      /^fault {4}application-credentials: the service refuses .*\n {11}Store the right ones: `.*`$/m,
-    );
-    expect(stdout).toMatch(/\n1 fault, 1 skipped, \d+ ok\n$/);
-    expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 1 });
-  });
+  expect(local.sandbox.control.journal.list()).toEqual([]);
+  const skipped = checks.filter(({ result }) => result === 'skipped');
+  expect(skipped.map(({ name }) => name)).toEqual(['application-credentials', 'clock']);
 });
 
-it('doctor does not deny a bridge in a folder that cannot be looked into', async () => {
+it('doctor --local uses no token of an account, and requests one token', async () => {
+  const local = await startConnected();
+  local.sandbox.control.journal.clear();
+
+  await doctor(local);
+
+  expect(local.sandbox.control.journal.list()).toMatchObject([
+    { endpoint: 'token', grantType: 'client_credentials' },
+  ]);
+});
+
+it('doctor --local explains what it found, with the remedy below', async () => {
+  const local = await startRunning();
+  await local.application('another-secret');
+
+  const { stdout, stderr, exitCode } = await local.run('doctor');
+
+  expect(stdout).toMatch(
+    /^fault {4}application-credentials: the service refuses .*\n {11}Store the right ones: `.*`$/m,
+  );
+  expect(stdout).toMatch(/\n1 fault, 1 skipped, \d+ ok\n$/);
+  expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 1 });
+});
+
+it('doctor is unsure of a bridge in a folder that cannot be looked into', async () => {
   // As when the user may not enter it, also for root.
   const { stdout } = await cli(`doctor --local ${newFolder()}/${'x'.repeat(300)}`);
 
@@ -273,7 +274,7 @@ const holding = (dir: string) => `
 it.each([
   ['has open', false],
   ['had open when it was killed', true],
-])('doctor reads a state that another process %s, and leaves every byte as it is', async (_, isKilled) => {
+])('doctor leaves every byte of a state that another process %s', async (_, isKilled) => {
   const local = await startConnected();
   const child = await start(holding(local.dir));
   if (isKilled) await child.kill();

@@ -182,7 +182,7 @@ function expectOnlyReads(): void {
 }
 
 describe('doctor of a stack', () => {
-  it('finds nothing where all is right', async () => {
+  it('doctor of a stack finds nothing when all is right', async () => {
     stack.forgetCalls();
 
     const ended = await doctor();
@@ -194,14 +194,17 @@ describe('doctor of a stack', () => {
     expect(stack.calls().length).toBeGreaterThan(25);
   });
 
-  it.each(rows)('has the %s where there is %s, and nothing else', async (found, _is, plant, mend) => {
-    await plantIn(plant);
-    stack.forgetCalls();
+  it.each(rows)(
+    'doctor of a stack has the %s when there is %s, and nothing else',
+    async (found, _is, plant, mend) => {
+      await plantIn(plant);
+      stack.forgetCalls();
 
-    expectFound(await doctor(), { found, mend });
+      expectFound(await doctor(), { found, mend });
 
-    expectOnlyReads();
-  });
+      expectOnlyReads();
+    },
+  );
 
   it.each([
     [
@@ -210,7 +213,7 @@ describe('doctor of a stack', () => {
       { Condition: { StringEquals: { 'aws:PrincipalOrgID': 'o-1' } } },
     ],
     ['the owner of another bus decide on its policy', 'Other', {}],
-  ])('lets %s', async (_, Sid, change) => {
+  ])('doctor of a stack lets %s', async (_, Sid, change) => {
     stack.played.ownsBus = Sid !== 'Other';
     stack.played.policy = statement(Sid, { Principal: '*', ...change });
 
@@ -226,7 +229,7 @@ describe('docs/operate/doctor.md', () => {
   };
   const namesOf = async (args: string) => resultsIn(await cli(args)).map(({ name }) => name);
 
-  it('lists every check, of each kind of bridge', async () => {
+  it('docs/operate/doctor.md lists every check of each kind of bridge', async () => {
     expect([...checksOf('every bridge'), ...checksOf('a stack')].toSorted()).toEqual(
       (await namesOf('doctor --json')).toSorted(),
     );
@@ -235,7 +238,7 @@ describe('docs/operate/doctor.md', () => {
     );
   });
 
-  it('lists the permissions that the calls need, and no other', async () => {
+  it('docs/operate/doctor.md lists exactly the permissions that calls need', async () => {
     stack.forgetCalls();
     await doctor();
     const [, actions = ''] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
@@ -248,7 +251,7 @@ describe('docs/operate/doctor.md', () => {
 });
 
 describe('a stack that is not there', () => {
-  it('is the one fault: all that needs it is skipped', async () => {
+  it('a missing stack is the one fault, and all that needs it is skipped', async () => {
     const absent = named('ValidationError', 'Stack with id AdvertBridge does not exist');
     stack.answers.DescribeStacks = refusing(absent);
 
@@ -266,7 +269,7 @@ describe('a stack that is not there', () => {
 });
 
 describe('credentials that AWS refuses', () => {
-  it('are the one fault: all else is skipped', async () => {
+  it('refused credentials are the one fault, and all else is skipped', async () => {
     stack.played.unknown = named('ExpiredTokenException');
     stack.answers.DescribeStacks = refusing(stack.played.unknown);
 
@@ -281,7 +284,7 @@ describe('credentials that AWS refuses', () => {
 });
 
 describe('a table that is gone', () => {
-  it('is what every check says that reads it', async () => {
+  it('every check that reads a missing table says so', async () => {
     await stack.dropTable(stack.tables.feedState);
 
     const ended = await doctor();
@@ -300,7 +303,7 @@ describe('a check that fails itself', () => {
   const denied = (action: string) =>
     named('AccessDeniedException', `User: me is not authorized to perform: ${action} on resource: r`);
 
-  it('names the permission that it lacks', async () => {
+  it('a check that fails itself names the permission that it lacks', async () => {
     stack.answers.DescribeAlarms = refusing(denied('cloudwatch:DescribeAlarms'));
 
     const checks = resultsIn(await doctor());
@@ -312,7 +315,7 @@ describe('a check that fails itself', () => {
     });
   });
 
-  it('is skipped where an emulator does not know the call', async () => {
+  it('a check is skipped when an emulator does not know its call', async () => {
     vi.stubEnv('AWS_ENDPOINT_URL', 'http://127.0.0.1:4566');
     stack.answers.ListRules = refusing(named('UnknownOperationException'));
 

@@ -41,7 +41,7 @@ it.each([
   ['Too many requests (429)', 429],
   ['Address blocked (403)', 403],
   ['User revokes', 400],
-])('%s: the service answers %i until it is pressed again', async (name, expected) => {
+])('after %s the service answers %i until the button is pressed again', async (name, expected) => {
   const { breaks, status, find } = await started();
   expect(await status()).toBe(200);
   await breaks.toggle(name);
@@ -57,7 +57,7 @@ it('what its own command has broken is shown as broken', async () => {
   expect(breaks.list().filter(({ isOn }) => isOn)).toMatchObject([{ name: 'Service down' }]);
 });
 
-it('the command that is shown does what the next press does', async () => {
+it('the shown command does what the next press does', async () => {
   const { breaks, find } = await started();
   const shown = () => ['User revokes', 'Process killed'].map((name) => find(name)?.command);
   expect(shown()).toEqual([expect.stringContaining('curl -d'), 'kill -9 1']);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { cli } from '../run-cli.ts';
 
-it('demo --changes says what each run delivers, and whether all is accounted for', async () => {
+it('demo --changes says what each run delivers and where the rest is', async () => {
   const { exitCode, stderr } = await cli('demo --changes 3');
 
   expect(stderr).toMatch(

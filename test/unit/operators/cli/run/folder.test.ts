@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { shortenWaits } from '../../../../helpers/short-waits.ts';
 import { until } from '../../../../helpers/until.ts';
 import { quick, startConnected } from '../local-bridge.ts';
@@ -33,28 +33,23 @@ const replace = (file: string) => {
   renameSync(`${file}.copy`, file);
 };
 
-describe('run ends with 1 and says so', () => {
-  it.each<[string, (dir: string) => unknown]>([
-    ['the state file is deleted', inFolder(remove, 'bridge.db')],
-    ['the state file is replaced', inFolder(replace, 'bridge.db')],
-    ['the log of the state file is deleted', inFolder(remove, 'bridge.db-wal')],
-    ['its lock is deleted', inFolder(remove, 'run.lock')],
-    ['the folder is moved away', (dir) => renameSync(dir, `${dir}-moved`)],
-  ])('when %s', async (_, take) => {
-    const { begin, dir } = await startRun();
-    const { ended } = await begin();
+it.each<[string, (dir: string) => unknown]>([
+  ['the state file is deleted', inFolder(remove, 'bridge.db')],
+  ['the state file is replaced', inFolder(replace, 'bridge.db')],
+  ['the log of the state file is deleted', inFolder(remove, 'bridge.db-wal')],
+  ['its lock is deleted', inFolder(remove, 'run.lock')],
+  ['the folder is moved away', (dir) => renameSync(dir, `${dir}-moved`)],
+])('run ends with 1 and says so when %s', async (_, take) => {
+  const { begin, dir } = await startRun();
+  const { ended } = await begin();
 
-    take(dir);
+  take(dir);
 
-    const { exitCode, stderr } = await ended;
-    expect([exitCode, stderr]).toEqual([
-      1,
-      expect.stringContaining('was deleted or replaced during this run'),
-    ]);
-  });
+  const { exitCode, stderr } = await ended;
+  expect([exitCode, stderr]).toEqual([1, expect.stringContaining('was deleted or replaced during this run')]);
 });
 
-it('run notes nothing as published in a folder that was put in place of its own', async () => {
+it('run notes nothing as published in a folder put in place of its own', async () => {
   const { begin, dir } = await startRun();
   const { ended } = await begin();
 
@@ -65,7 +60,7 @@ it('run notes nothing as published in a folder that was put in place of its own'
   expect(existsSync(path.join(dir, 'published.json'))).toBe(false);
 });
 
-it('status names a run that stands still, with its process, and no other cause', async () => {
+it('status names a run that stands still, and no other cause', async () => {
   const { sandbox, dir, run } = await startConnected();
   sandbox.control.createAdverts(1);
   const { child } = start(`run --local ${dir}`);

@@ -30,7 +30,7 @@ async function startOnFullDisk() {
 }
 
 describe.skipIf(!canMount)('a run on a full disk', () => {
-  it('says that it waits, and goes on when there is room', async () => {
+  it('a run on a full disk waits and goes on when there is room', async () => {
     const { run, events, status, findings, health, makeRoom } = await startOnFullDisk();
     expect(await findings()).toEqual(['disk-full']);
     expect(await health()).toMatch(/Not delivering since .*: The disk of the state is full/);
@@ -48,7 +48,7 @@ describe.skipIf(!canMount)('a run on a full disk', () => {
     expect(linesIn(events)).toHaveLength(300);
   });
 
-  it('ends with 1 at a signal, and does not begin', async () => {
+  it('a run on a full disk ends with 1 at a signal', async () => {
     const { run, line, disk } = await startOnFullDisk();
     run.kill('SIGTERM');
     const full = { code: 1, stderr: expect.stringContaining('cannot be written, because its disk is full') };

@@ -14,7 +14,7 @@ afterEach(() => {
   URL.parse = parse;
 });
 
-it('gives Node 20 what it has not, as later versions have it', async () => {
+it('Node 20 gets what it has not, as later versions have it', async () => {
   const lengthOf = (word: string, index: number) => word.length + index * 0;
   const words = ['one', 'two', 'three', 'four'];
   const expected = [groupBy(words, lengthOf), objectGroupBy(words, lengthOf)];

@@ -15,7 +15,7 @@ const eventsOf = async (status: Awaited<ReturnType<typeof startConnected>>['stat
 const idsIn = (file: string) => new Set(readFileSync(file, 'utf8').match(/(?<="advertId":")\d+/g)).size;
 
 describe.skipIf(process.platform === 'win32')('a consumer of standard output that dies', () => {
-  it('loses nothing that the next run does not write again', async () => {
+  it('a dying consumer loses only what the next run writes again', async () => {
     const { sandbox, dir } = await startConnected();
     sandbox.control.createAdverts(200);
     const [first, second] = ['first', 'second'].map((name) => path.join(newFolder(), name)) as [
@@ -44,7 +44,7 @@ async function stoppedReader() {
 }
 
 describe.skipIf(process.platform === 'win32')('a consumer that stands still', () => {
-  it('gets whole lines alone after its run was killed and another began', async () => {
+  it('a slow consumer gets whole lines after a killed run and another', async () => {
     const { sandbox, dir, status } = await startConnected();
     const { pipe, file, goOn } = await stoppedReader();
     sandbox.control.createAdverts(200);
@@ -60,7 +60,7 @@ describe.skipIf(process.platform === 'win32')('a consumer that stands still', ()
     expect(advertsIn(linesIn(file)).size).toBe(200);
   });
 
-  it('does not keep SIGTERM, and gets the rest from the next run', async () => {
+  it('a slow consumer does not hold SIGTERM, and gets the rest next time', async () => {
     const { sandbox, dir, status } = await startConnected();
     const { pipe, file, goOn } = await stoppedReader();
     sandbox.control.createAdverts(200);
@@ -79,7 +79,7 @@ describe.skipIf(process.platform === 'win32')('a consumer that stands still', ()
 });
 
 describe.skipIf(!canMount)('standard output on a disk that is full', () => {
-  it('has every event in a line of its own when there is room again', async () => {
+  it('a full disk gets each event on its own line when there is room again', async () => {
     const { sandbox, dir, status } = await startConnected();
     const disk = smallDisk(512);
     const ballast = fill(disk, 8);
@@ -100,7 +100,7 @@ describe.skipIf(!canMount)('standard output on a disk that is full', () => {
     expect(advertsIn(linesIn(file)).size).toBe(100);
   });
 
-  it('ends a torn line before the events of the next run', async () => {
+  it('a torn line ends before the events of the next run', async () => {
     const { sandbox, dir } = await startConnected();
     const disk = smallDisk(512);
     const ballast = fill(disk, 8);
@@ -116,7 +116,7 @@ describe.skipIf(!canMount)('standard output on a disk that is full', () => {
     expect(linesIn(file).length - whole.length).toBe(1);
   });
 
-  it('ends tail with 1', async () => {
+  it('tail ends with 1 when its disk is full', async () => {
     const { sandbox, dir, runUntilIdle } = await startConnected();
     const disk = smallDisk(512);
     fill(disk, 4);
@@ -128,16 +128,19 @@ describe.skipIf(!canMount)('standard output on a disk that is full', () => {
     expect(await tail.ended).toMatchObject({ code: 1, stderr: expect.stringContaining('ENOSPC') });
   });
 
-  it.each(['snapshot', 'history main ADVERT --json'])('ends %s with 1', async (command) => {
-    const { sandbox, dir, runUntilIdle } = await startConnected();
-    const [id = ''] = sandbox.control.createAdverts(100);
-    await runUntilIdle();
-    const disk = smallDisk(512);
-    fill(disk, command === 'snapshot' ? 8 : 0);
-    const args = command.replace('ADVERT', id);
+  it.each(['snapshot', 'history main ADVERT --json'])(
+    '%s ends with 1 when the disk is full',
+    async (command) => {
+      const { sandbox, dir, runUntilIdle } = await startConnected();
+      const [id = ''] = sandbox.control.createAdverts(100);
+      await runUntilIdle();
+      const disk = smallDisk(512);
+      fill(disk, command === 'snapshot' ? 8 : 0);
+      const args = command.replace('ADVERT', id);
 
-    const { ended } = shell(`${bridge} ${args} --local ${dir} > ${path.join(disk, 'output')}`);
+      const { ended } = shell(`${bridge} ${args} --local ${dir} > ${path.join(disk, 'output')}`);
 
-    expect(await ended).toMatchObject({ code: 1, stderr: expect.stringContaining('ENOSPC') });
-  });
+      expect(await ended).toMatchObject({ code: 1, stderr: expect.stringContaining('ENOSPC') });
+    },
+  );
 });

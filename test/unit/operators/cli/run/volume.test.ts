@@ -55,7 +55,7 @@ describe.skipIf(!canBeUser)('a volume of Kubernetes', () => {
   it.each([
     ['with fsGroup', 0o2775, fsGroup],
     ['that is an emptyDir', 0o777, root],
-  ])('%s is refused, with the way to name it', async (_, mode, group) => {
+  ])('a volume %s is refused, with the way to name it', async (_, mode, group) => {
     const { volume, beginWith } = await startPod(mode, group);
 
     expect(await beginWith({})).toMatchObject({
@@ -65,7 +65,7 @@ describe.skipIf(!canBeUser)('a volume of Kubernetes', () => {
     expect(readdirSync(volume)).toEqual([]);
   });
 
-  it('with fsGroup carries a bridge through mounts when it is named', async () => {
+  it('a named volume with fsGroup carries a bridge through mounts', async () => {
     const { sandbox, volume, dir, run, begin } = await startPod(0o2775, fsGroup);
 
     expect(await begin()).toMatchObject({ exitCode: 0 });
@@ -83,14 +83,14 @@ describe.skipIf(!canBeUser)('a volume of Kubernetes', () => {
     expect(lstatSync(path.join(dir, 'bridge.db')).mode & 0o777).toBe(0o600);
   });
 
-  it('that is an emptyDir carries a bridge when it is named', async () => {
+  it('a named emptyDir carries a bridge', async () => {
     const { begin, run } = await startPod(0o777, root);
 
     expect(await begin()).toMatchObject({ exitCode: 0 });
     expect((await run('status')).stderr).toBe('');
   });
 
-  it('that its user may only read is read, and what has to write says so', async () => {
+  it('a volume that may only be read is read, and writing says so', async () => {
     const { sandbox, dir, run, begin } = await startPod(0o777, root);
     await begin();
     await run('connect main --refresh-token-stdin', 'sandbox-refresh-token-main');
