@@ -3,7 +3,7 @@ import { isNewer, releasedChangelog, unreleasedOf } from '../../../tools/release
 
 const changelog = '# Changelog\n\n## Unreleased\n\n- $1 new\n\n## 0.1.0 · 2026-01-01\n\n- old\n';
 
-it('what is unreleased becomes a release, and a section for the next one is left', () => {
+it('unreleased changes become a release, and an empty section is left', () => {
   const after = releasedChangelog(changelog, '0.2.0', '2026-11-22');
 
   expect(after).toBe(

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { defaultProvider } from '../../../../shared/aws/bundling/lambda-credentials.ts';
 import * as clients from '../../../../shared/aws/clients.ts';
 
@@ -9,7 +9,7 @@ beforeEach(() => {
 });
 
 it.each(Object.entries(clients).map(([name, make]) => [name, make] as const))(
-  '%s limits attempts and their time: Lambda is invoked once, for as long as it may run',
+  '%s has few attempts in time, and Lambda is invoked once',
   async (name, make) => {
     const isLambda = name === 'lambdaClient';
     const { config } = make() as ReturnType<typeof clients.eventBridgeClient>;
@@ -27,17 +27,18 @@ it.each(Object.entries(clients).map(([name, make]) => [name, make] as const))(
   },
 );
 
-describe('the credentials of a function', () => {
-  it('are those in the environment, with their session if there is one', async () => {
-    const provide = defaultProvider();
-    vi.stubEnv('AWS_SESSION_TOKEN', undefined);
-    expect(await provide()).toEqual({ accessKeyId: 'id', secretAccessKey: 'hush' });
-    vi.stubEnv('AWS_SESSION_TOKEN', 'session');
-    expect(await provide()).toEqual({ accessKeyId: 'id', secretAccessKey: 'hush', sessionToken: 'session' });
-  });
+it('credentials of a function come from the environment, with the session', async () => {
+  const provide = defaultProvider();
+  vi.stubEnv('AWS_SESSION_TOKEN', undefined);
+  expect(await provide()).toEqual({ accessKeyId: 'id', secretAccessKey: 'hush' });
+  vi.stubEnv('AWS_SESSION_TOKEN', 'session');
+  expect(await provide()).toEqual({ accessKeyId: 'id', secretAccessKey: 'hush', sessionToken: 'session' });
+});
 
-  it.each(['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'])('are none without %s', async (name) => {
+it.each(['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'])(
+  'credentials of a function are missing without %s',
+  async (name) => {
     vi.stubEnv(name, undefined);
     await expect(defaultProvider()()).rejects.toThrow('no AWS credentials in the environment');
-  });
-});
+  },
+);

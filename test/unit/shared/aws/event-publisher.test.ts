@@ -1,5 +1,5 @@
 import { EventBridgeClient, PutEventsCommand, type PutEventsRequestEntry } from '@aws-sdk/client-eventbridge';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { classicEventBus, createEventPublisher } from '../../../../shared/aws/event-publisher.ts';
 import { anEnvelope } from '../../../helpers/aws/fixtures.ts';
 import { mockClient } from '../../../helpers/aws/mock-client.ts';
@@ -27,75 +27,73 @@ beforeEach(() => {
   bus.on(PutEventsCommand).callsFake(accept);
 });
 
-describe('publishing events', () => {
-  it('puts what is published together into calls of ten', async () => {
-    const { publish } = make();
-    await Promise.all(Array.from({ length: 12 }, (_, index) => publish(anEnvelope(String(index)))));
-    expect(calls().map((entries) => entries.length)).toEqual([10, 2]);
-  });
+it('events published together go in calls of ten', async () => {
+  const { publish } = make();
+  await Promise.all(Array.from({ length: 12 }, (_, index) => publish(anEnvelope(String(index)))));
+  expect(calls().map((entries) => entries.length)).toEqual([10, 2]);
+});
 
-  it('sends the envelope’s parts, the same again each time', async () => {
-    const { publish } = make();
-    await publish(anEnvelope());
-    await publish(anEnvelope());
-    const [first, second] = calls().map(([entry]) => entry);
-    expect(first).toEqual(second);
-    expect(first).toEqual({
-      EventBusName: 'adverts',
-      Source: 'advert-bridge',
-      DetailType: 'AdvertStatusChanged',
-      Time: new Date('2026-11-20T12:00:00.123Z'),
-      Resources: ['advert-bridge/main/advert/123'],
-      Detail: JSON.stringify(JSON.parse(anEnvelope()).detail),
-    });
+it('the envelope’s parts are sent, the same again each time', async () => {
+  const { publish } = make();
+  await publish(anEnvelope());
+  await publish(anEnvelope());
+  const [first, second] = calls().map(([entry]) => entry);
+  expect(first).toEqual(second);
+  expect(first).toEqual({
+    EventBusName: 'adverts',
+    Source: 'advert-bridge',
+    DetailType: 'AdvertStatusChanged',
+    Time: new Date('2026-11-20T12:00:00.123Z'),
+    Resources: ['advert-bridge/main/advert/123'],
+    Detail: JSON.stringify(JSON.parse(anEnvelope()).detail),
   });
+});
 
-  it('gathers what is published during a call for the next one', async () => {
-    const underWay = Promise.withResolvers<void>();
-    bus.on(PutEventsCommand).callsFake(async (input) => {
-      if (calls().length === 1) await underWay.promise;
-      return accept(input);
-    });
-    const { publish } = make();
-    const first = publish(anEnvelope('1'));
-    await new Promise(setImmediate);
-    const others = [publish(anEnvelope('2')), publish(anEnvelope('3'))];
-    await new Promise(setImmediate);
-    expect(adverts()).toEqual([['1']]);
-    underWay.resolve();
-    await Promise.all([first, ...others]);
-    expect(adverts()).toEqual([['1'], ['2', '3']]);
+it('events published during a call are gathered for the next one', async () => {
+  const underWay = Promise.withResolvers<void>();
+  bus.on(PutEventsCommand).callsFake(async (input) => {
+    if (calls().length === 1) await underWay.promise;
+    return accept(input);
   });
+  const { publish } = make();
+  const first = publish(anEnvelope('1'));
+  await new Promise(setImmediate);
+  const others = [publish(anEnvelope('2')), publish(anEnvelope('3'))];
+  await new Promise(setImmediate);
+  expect(adverts()).toEqual([['1']]);
+  underWay.resolve();
+  await Promise.all([first, ...others]);
+  expect(adverts()).toEqual([['1'], ['2', '3']]);
+});
 
-  it('keeps two events of one advert out of one call', async () => {
-    const { publish } = make();
-    await Promise.all([anEnvelope('1', 1), anEnvelope('1', 2), anEnvelope('2', 1)].map(publish));
-    expect(adverts()).toEqual([['1', '2'], ['1']]);
-  });
+it('two events of one advert are kept out of one call', async () => {
+  const { publish } = make();
+  await Promise.all([anEnvelope('1', 1), anEnvelope('1', 2), anEnvelope('2', 1)].map(publish));
+  expect(adverts()).toEqual([['1', '2'], ['1']]);
+});
 
-  it('sends just the failed entries again, five times, each after a longer wait', async () => {
-    bus.on(PutEventsCommand).callsFake(refuse);
-    const clock = createManualClock();
-    const { publish } = make(clock);
-    const outcomes = await Promise.allSettled(['1', '2'].map((id) => publish(anEnvelope(id))));
-    expect(outcomes).toMatchObject([
-      { status: 'fulfilled' },
-      { reason: { name: 'RefusedEventError', code: 'ThrottlingException' } },
-    ]);
-    expect(adverts()).toEqual([['1', '2'], ['2'], ['2'], ['2'], ['2']]);
-    expect(clock.slept).toEqual([25, 50, 100, 200]);
-  });
+it('only failed entries are sent again, five times, ever later', async () => {
+  bus.on(PutEventsCommand).callsFake(refuse);
+  const clock = createManualClock();
+  const { publish } = make(clock);
+  const outcomes = await Promise.allSettled(['1', '2'].map((id) => publish(anEnvelope(id))));
+  expect(outcomes).toMatchObject([
+    { status: 'fulfilled' },
+    { reason: { name: 'RefusedEventError', code: 'ThrottlingException' } },
+  ]);
+  expect(adverts()).toEqual([['1', '2'], ['2'], ['2'], ['2'], ['2']]);
+  expect(clock.slept).toEqual([25, 50, 100, 200]);
+});
 
-  it('rejects all of a call that failed, with its cause, and goes on with the next', async () => {
-    const cause = Object.assign(new Error('no route'), { name: 'TimeoutError' });
-    bus.on(PutEventsCommand).rejectsOnce(cause).callsFake(accept);
-    const { publish } = make();
-    await expect(publish(anEnvelope())).rejects.toMatchObject({ code: 'TimeoutError', cause });
-    await expect(publish(anEnvelope())).resolves.toBeUndefined();
-  });
+it('all of a failed call is rejected with its cause, and others go on', async () => {
+  const cause = Object.assign(new Error('no route'), { name: 'TimeoutError' });
+  bus.on(PutEventsCommand).rejectsOnce(cause).callsFake(accept);
+  const { publish } = make();
+  await expect(publish(anEnvelope())).rejects.toMatchObject({ code: 'TimeoutError', cause });
+  await expect(publish(anEnvelope())).resolves.toBeUndefined();
+});
 
-  it('takes an entry without an answer for refused', async () => {
-    bus.on(PutEventsCommand).resolves({});
-    await expect(make().publish(anEnvelope())).rejects.toThrow('did not accept');
-  });
+it('an entry without an answer is refused', async () => {
+  bus.on(PutEventsCommand).resolves({});
+  await expect(make().publish(anEnvelope())).rejects.toThrow('did not accept');
 });

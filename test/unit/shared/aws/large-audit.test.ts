@@ -74,7 +74,7 @@ async function setUp() {
   return { run, store, bytes: () => bytes };
 }
 
-it('an audit that was stopped finds 25,000 adverts that have no event, writing little', async () => {
+it('a stopped audit finds 25,000 adverts without an event, writing little', async () => {
   const { run, store, bytes } = await setUp();
 
   const stopped = await run(10_000);

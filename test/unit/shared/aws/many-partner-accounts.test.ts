@@ -17,7 +17,7 @@ import { partnerAccount, tokenPair } from '../../../helpers/records.ts';
 const dayMs = 86_400_000;
 
 /** What docs/operate/capacity.md says of calls: enough partner accounts to tell what is paid once from what is paid for each. */
-it('a sweep over 25 partner accounts whose tokens ran out writes each secret once', async () => {
+it('a sweep over 25 expired accounts writes each secret once', async () => {
   const dynamo = await startDynamo();
   onTestFinished(() => dynamo.stop());
   const table = await dynamo.feedStateTable();

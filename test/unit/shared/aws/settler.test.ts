@@ -1,5 +1,5 @@
 import { ChangeMessageVisibilityBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { createBatchSettler } from '../../../../shared/aws/settler.ts';
 import { deliveryOf } from '../../../../shared/aws/sqs.ts';
 import type { Verdict } from '../../../../shared/ports/queue.ts';
@@ -86,103 +86,99 @@ beforeEach(() => {
   sqs.on(ChangeMessageVisibilityBatchCommand).resolves({});
 });
 
-describe('settling a batch', () => {
-  it('reports what goes back, and what nobody has settled', async () => {
-    const verdicts = [done, retry(0), undefined, { kind: 'forgotten' } as const];
-    expect(await make().settle(aBatch(verdicts))).toEqual(failing('id-1', 'id-2'));
-  });
+it('a settled batch reports what goes back and what nobody settled', async () => {
+  const verdicts = [done, retry(0), undefined, { kind: 'forgotten' } as const];
+  expect(await make().settle(aBatch(verdicts))).toEqual(failing('id-1', 'id-2'));
+});
 
-  it('throws rather than report an empty identifier, which deletes the batch', async () => {
-    await expect(make().settle(batchOf([{ messageId: '' }]))).rejects.toThrow('without a message ID');
-  });
+it('an empty identifier is an error, since it would delete the batch', async () => {
+  await expect(make().settle(batchOf([{ messageId: '' }]))).rejects.toThrow('without a message ID');
+});
 
-  it('delays what goes back, within the rest of twelve hours', async () => {
-    await make().settle(aBatch([retry(0), retry(1_500), done, retry(99_999_999)]));
-    expect(delays()[0]).toEqual([
-      ['receipt-0', 0],
-      ['receipt-1', 2],
-      ['receipt-3', 43_200 - 60 - 10],
-    ]);
-    await make().settle({ ...aBatch([retry(5_000)]), receivedAt: 100_000 - 43_200_000 });
-    expect(delays().at(-1)).toEqual([['receipt-0', 0]]);
-  });
+it('what goes back is delayed, within the rest of twelve hours', async () => {
+  await make().settle(aBatch([retry(0), retry(1_500), done, retry(99_999_999)]));
+  expect(delays()[0]).toEqual([
+    ['receipt-0', 0],
+    ['receipt-1', 2],
+    ['receipt-3', 43_200 - 60 - 10],
+  ]);
+  await make().settle({ ...aBatch([retry(5_000)]), receivedAt: 100_000 - 43_200_000 });
+  expect(delays().at(-1)).toEqual([['receipt-0', 0]]);
+});
 
-  it('goes on without a delay that could not be set, and says so', async () => {
-    const error = new Error('no route');
-    sqs.on(ChangeMessageVisibilityBatchCommand).rejects(error);
-    const { settle, lines } = make();
-    expect(await settle(aBatch([retry(9), done]))).toEqual(failing('id-0'));
-    expect(lines).toMatchObject([{ level: 'warn', fields: { error } }]);
-  });
+it('a delay that could not be set is reported, and settling goes on', async () => {
+  const error = new Error('no route');
+  sqs.on(ChangeMessageVisibilityBatchCommand).rejects(error);
+  const { settle, lines } = make();
+  expect(await settle(aBatch([retry(9), done]))).toEqual(failing('id-0'));
+  expect(lines).toMatchObject([{ level: 'warn', fields: { error } }]);
+});
 
-  it.each([
-    ['once more', [], 0],
-    ['once more, and logs what stays failed', [{ Id: '2', Code: 'Throttled', SenderFault: false }], 1],
-  ])('sets a delay that failed alone %s', async (_title, Failed, warnings) => {
-    const first = { Failed: [{ Id: '2', Code: 'Throttled', SenderFault: false }], Successful: [] };
-    sqs.on(ChangeMessageVisibilityBatchCommand).resolvesOnce(first).resolves({ Failed, Successful: [] });
-    const { settle, lines } = make();
-    expect(await settle(aBatch([retry(1_000), done, retry(3_000)]))).toEqual(failing('id-0', 'id-2'));
-    expect(delays()).toEqual([
-      [
-        ['receipt-0', 1],
-        ['receipt-2', 3],
-      ],
-      [['receipt-2', 3]],
-    ]);
-    expect(lines.map(({ level, fields }) => [level, fields.count])).toEqual(
-      Array(warnings).fill(['warn', 1]),
-    );
-  });
+it.each([
+  ['once more', [], 0],
+  ['once more, and logs what stays failed', [{ Id: '2', Code: 'Throttled', SenderFault: false }], 1],
+])('a delay that failed alone is set %s', async (_title, Failed, warnings) => {
+  const first = { Failed: [{ Id: '2', Code: 'Throttled', SenderFault: false }], Successful: [] };
+  sqs.on(ChangeMessageVisibilityBatchCommand).resolvesOnce(first).resolves({ Failed, Successful: [] });
+  const { settle, lines } = make();
+  expect(await settle(aBatch([retry(1_000), done, retry(3_000)]))).toEqual(failing('id-0', 'id-2'));
+  expect(delays()).toEqual([
+    [
+      ['receipt-0', 1],
+      ['receipt-2', 3],
+    ],
+    [['receipt-2', 3]],
+  ]);
+  expect(lines.map(({ level, fields }) => [level, fields.count])).toEqual(Array(warnings).fill(['warn', 1]));
+});
 
-  it('counts outcomes once for each generation of an account, redelivered ones apart', async () => {
-    const { settle, counted } = make();
-    await settle(aBatch([done, done, givenUp('2'), { kind: 'forgotten' }], 2));
-    const bodies = [{}, { generation: 8 }, { partnerAccount: 'other' }].map((fields, index) =>
-      JSON.stringify(aMessage(String(index), fields)),
-    );
-    await settle(batchOf(bodies.map((body) => ({ body, verdict: done }))));
-    expect(counted()).toEqual([
-      [name, { events: 2, deadLettered: 1, redelivered: 3 }],
-      [name, { events: 1, redelivered: 0 }],
-      ['main/8/sums', { events: 1, redelivered: 0 }],
-      [`other/${generation}/sums`, { events: 1, redelivered: 0 }],
-    ]);
-  });
+it('outcomes count once for each generation, redelivered ones apart', async () => {
+  const { settle, counted } = make();
+  await settle(aBatch([done, done, givenUp('2'), { kind: 'forgotten' }], 2));
+  const bodies = [{}, { generation: 8 }, { partnerAccount: 'other' }].map((fields, index) =>
+    JSON.stringify(aMessage(String(index), fields)),
+  );
+  await settle(batchOf(bodies.map((body) => ({ body, verdict: done }))));
+  expect(counted()).toEqual([
+    [name, { events: 2, deadLettered: 1, redelivered: 3 }],
+    [name, { events: 1, redelivered: 0 }],
+    ['main/8/sums', { events: 1, redelivered: 0 }],
+    [`other/${generation}/sums`, { events: 1, redelivered: 0 }],
+  ]);
+});
 
-  it('fails as a whole when outcomes cannot be counted', async () => {
-    const { settle, add } = make();
-    add.mockRejectedValue(new Error('throttled'));
-    await expect(settle(aBatch([done]))).rejects.toThrow('throttled');
-  });
+it('a batch fails as a whole when outcomes cannot be counted', async () => {
+  const { settle, add } = make();
+  add.mockRejectedValue(new Error('throttled'));
+  await expect(settle(aBatch([done]))).rejects.toThrow('throttled');
+});
 
-  it('takes a message back, uncounted, when its dead letter could not be stored', async () => {
-    const { settle, counted, put, lines, store } = make();
-    put.mockRejectedValueOnce(new Error('throttled'));
-    expect(await settle(aBatch([givenUp('0'), givenUp('1'), done]))).toEqual(failing('id-0'));
-    expect(counted()).toEqual([[name, { events: 1, deadLettered: 1, redelivered: 0 }]]);
-    expect(lines.map(({ level }) => level)).toEqual(['warn']);
-    expect(await store.list('dead')).toHaveLength(1);
-  });
+it('a message is taken back when its dead letter could not be stored', async () => {
+  const { settle, counted, put, lines, store } = make();
+  put.mockRejectedValueOnce(new Error('throttled'));
+  expect(await settle(aBatch([givenUp('0'), givenUp('1'), done]))).toEqual(failing('id-0'));
+  expect(counted()).toEqual([[name, { events: 1, deadLettered: 1, redelivered: 0 }]]);
+  expect(lines.map(({ level }) => level)).toEqual(['warn']);
+  expect(await store.list('dead')).toHaveLength(1);
+});
 
-  it('puts messages aside in the order of the queue, uncounted', async () => {
-    const { settle, counted, store } = make();
-    expect(await settle(aBatch([hold, hold, done]))).toEqual(failing());
-    expect(await store.list('aside')).toMatchObject(
-      ['0', '1'].map((id) => ({
-        name: `main/${id.padStart(20, '0')}:${aMessage(id).key}`,
-        value: { message: aMessage(id) },
-      })),
-    );
-    expect(counted()).toEqual([[name, { events: 1, redelivered: 0 }]]);
-  });
+it('messages are put aside in the order of the queue, uncounted', async () => {
+  const { settle, counted, store } = make();
+  expect(await settle(aBatch([hold, hold, done]))).toEqual(failing());
+  expect(await store.list('aside')).toMatchObject(
+    ['0', '1'].map((id) => ({
+      name: `main/${id.padStart(20, '0')}:${aMessage(id).key}`,
+      value: { message: aMessage(id) },
+    })),
+  );
+  expect(counted()).toEqual([[name, { events: 1, redelivered: 0 }]]);
+});
 
-  it('takes the dead letter of what is no message, uncounted, and puts none of it aside', async () => {
-    const { settle, counted, put } = make();
-    const verdict = { kind: 'dead-letter', deadLetter: deadLetter({ message: null }) } as const;
-    expect(await settle(batchOf([{ body: 'no message', verdict }]))).toEqual(failing());
-    put.mockClear();
-    expect(await settle(batchOf([{ body: 'no message', verdict: hold }]))).toEqual(failing('id-0'));
-    expect([counted(), put.mock.calls]).toEqual([[], []]);
-  });
+it('what is no message is dead-lettered uncounted, never put aside', async () => {
+  const { settle, counted, put } = make();
+  const verdict = { kind: 'dead-letter', deadLetter: deadLetter({ message: null }) } as const;
+  expect(await settle(batchOf([{ body: 'no message', verdict }]))).toEqual(failing());
+  put.mockClear();
+  expect(await settle(batchOf([{ body: 'no message', verdict: hold }]))).toEqual(failing('id-0'));
+  expect([counted(), put.mock.calls]).toEqual([[], []]);
 });

@@ -1,5 +1,5 @@
 import { GetItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { createStore } from '../../../../shared/aws/store.ts';
 import { systemClock } from '../../../../shared/domain/clock.ts';
 import { createAdvertHistories } from '../../../../shared/state/advert-histories.ts';
@@ -49,86 +49,82 @@ async function make() {
   };
 }
 
-describe('the store on DynamoDB, when an answer is lost', () => {
-  it('recognizes that its put was carried out', async () => {
-    const { store, loseNextAnswer } = await make();
-    loseNextAnswer();
+it('a put whose answer is lost is recognized as carried out', async () => {
+  const { store, loseNextAnswer } = await make();
+  loseNextAnswer();
 
-    const put = await store.put(account, { a: 1 }, 'absent');
+  const put = await store.put(account, { a: 1 }, 'absent');
 
-    expect(put).toEqual({ etag: (await store.get(account))?.etag });
-  });
-
-  it('returns a conflict for a put after which another process has written', async () => {
-    const { store, other, loseNextAnswer } = await make();
-    loseNextAnswer(async () => other.put(account, { a: 2 }, (await other.get(account))?.etag ?? ''));
-
-    expect(await store.put(account, { a: 1 }, 'absent')).toEqual({ conflict: await store.get(account) });
-  });
-
-  it('counts an addition once, also when another process has counted in between', async () => {
-    const { store, other, loseNextAnswer } = await make();
-    await store.add(books, { events: 1 });
-    loseNextAnswer(() => other.add(books, { events: 10 }));
-
-    await store.add(books, { events: 100 });
-
-    expect((await store.get(books))?.value).toEqual({ events: 111 });
-  });
-
-  it('removes a row once', async () => {
-    const { store, loseNextAnswer } = await make();
-    const put = await store.put(account, { a: 1 }, 'absent');
-    loseNextAnswer();
-
-    expect(await store.remove(account, 'etag' in put ? put.etag : '')).toBe(true);
-  });
+  expect(put).toEqual({ etag: (await store.get(account))?.etag });
 });
 
-describe('the store on DynamoDB', () => {
-  it('keeps the item of sums below 1 KB, a write unit, however many were added', async () => {
-    const { store, item } = await make();
-    const outcomes = { events: 1e9, unchanged: 1e9, coalesced: 1e9, unavailable: 1e9, redelivered: 1e9 };
-    for (let i = 0; i < 120; i += 1) await store.add(books, outcomes);
+it('a put whose answer is lost conflicts when another process wrote since', async () => {
+  const { store, other, loseNextAnswer } = await make();
+  loseNextAnswer(async () => other.put(account, { a: 2 }, (await other.get(account))?.etag ?? ''));
 
-    expect(JSON.stringify(await item(books.name)).length).toBeLessThan(1024);
-    expect((await store.get(books))?.value).toMatchObject({ events: 120e9 });
-  });
+  expect(await store.put(account, { a: 1 }, 'absent')).toEqual({ conflict: await store.get(account) });
+});
 
-  it('drops the marks of adders that ended long ago from the item of sums', async () => {
-    const now = vi.spyOn(systemClock, 'now').mockReturnValue(1_763_640_000_000);
-    onTestFinished(() => now.mockRestore());
-    const { table, other, item } = await make();
-    const short = Array.from({ length: 30 }, () => createStore({ feedState: table }));
-    await Promise.all(short.map((store) => store.add(books, { events: 1 })));
-    expect(Object.keys(await item(books.name))).toHaveLength(4 + 30);
+it('an addition counts once when its answer is lost and another counted', async () => {
+  const { store, other, loseNextAnswer } = await make();
+  await store.add(books, { events: 1 });
+  loseNextAnswer(() => other.add(books, { events: 10 }));
 
-    now.mockReturnValue(1_763_640_000_000 + 10 * 60_000);
-    for (let i = 0; i < 4; i += 1) await other.add(books, { events: 1 });
+  await store.add(books, { events: 100 });
 
-    expect(Object.keys(await item(books.name))).toHaveLength(4 + 1);
-    expect((await other.get(books))?.value).toEqual({ events: 34 });
-  });
+  expect((await store.get(books))?.value).toEqual({ events: 111 });
+});
 
-  it('returns no value for a row whose text is no JSON', async () => {
-    const { table, store } = await make();
-    const Item = { pk: { S: 'account' }, sk: { S: 'main' }, etag: { S: 'e' }, value: { S: '{"a":' } };
-    await table.client.send(new PutItemCommand({ TableName: table.name, Item }));
+it('a row is removed once when the answer is lost', async () => {
+  const { store, loseNextAnswer } = await make();
+  const put = await store.put(account, { a: 1 }, 'absent');
+  loseNextAnswer();
 
-    expect(await store.get(account)).toEqual({ name: 'main', value: undefined, etag: 'e' });
-  });
+  expect(await store.remove(account, 'etag' in put ? put.etag : '')).toBe(true);
+});
 
-  it('refuses an item that an earlier release wrote, and never overwrites it', async () => {
-    const { table, store, item } = await make();
-    const Item = { pk: { S: 'account' }, sk: { S: 'main' }, generation: { N: '1' }, version: { N: '2' } };
-    await table.client.send(new PutItemCommand({ TableName: table.name, Item }));
+it('the item of sums stays below 1 KB however many were added', async () => {
+  const { store, item } = await make();
+  const outcomes = { events: 1e9, unchanged: 1e9, coalesced: 1e9, unavailable: 1e9, redelivered: 1e9 };
+  for (let i = 0; i < 120; i += 1) await store.add(books, outcomes);
 
-    const refusal = 'Advert Bridge 0.1 or 0.2 wrote the item account main';
-    await expect(store.get(account)).rejects.toThrow(refusal);
-    await expect(store.list('account')).rejects.toThrow(refusal);
-    await expect(store.put(account, {}, 'absent')).rejects.toThrow(refusal);
-    expect(await item('main', 'account')).toEqual(Item);
-  });
+  expect(JSON.stringify(await item(books.name)).length).toBeLessThan(1024);
+  expect((await store.get(books))?.value).toMatchObject({ events: 120e9 });
+});
+
+it('marks of adders that ended long ago leave the item of sums', async () => {
+  const now = vi.spyOn(systemClock, 'now').mockReturnValue(1_763_640_000_000);
+  onTestFinished(() => now.mockRestore());
+  const { table, other, item } = await make();
+  const short = Array.from({ length: 30 }, () => createStore({ feedState: table }));
+  await Promise.all(short.map((store) => store.add(books, { events: 1 })));
+  expect(Object.keys(await item(books.name))).toHaveLength(4 + 30);
+
+  now.mockReturnValue(1_763_640_000_000 + 10 * 60_000);
+  for (let i = 0; i < 4; i += 1) await other.add(books, { events: 1 });
+
+  expect(Object.keys(await item(books.name))).toHaveLength(4 + 1);
+  expect((await other.get(books))?.value).toEqual({ events: 34 });
+});
+
+it('a row whose text is no JSON has no value', async () => {
+  const { table, store } = await make();
+  const Item = { pk: { S: 'account' }, sk: { S: 'main' }, etag: { S: 'e' }, value: { S: '{"a":' } };
+  await table.client.send(new PutItemCommand({ TableName: table.name, Item }));
+
+  expect(await store.get(account)).toEqual({ name: 'main', value: undefined, etag: 'e' });
+});
+
+it('an item of an earlier release is refused and never overwritten', async () => {
+  const { table, store, item } = await make();
+  const Item = { pk: { S: 'account' }, sk: { S: 'main' }, generation: { N: '1' }, version: { N: '2' } };
+  await table.client.send(new PutItemCommand({ TableName: table.name, Item }));
+
+  const refusal = 'Advert Bridge 0.1 or 0.2 wrote the item account main';
+  await expect(store.get(account)).rejects.toThrow(refusal);
+  await expect(store.list('account')).rejects.toThrow(refusal);
+  await expect(store.put(account, {}, 'absent')).rejects.toThrow(refusal);
+  expect(await item('main', 'account')).toEqual(Item);
 });
 
 it('an advert with its event takes less than 1 KB, one write unit', async () => {

@@ -22,7 +22,7 @@ describe.each(detailTypes)('the published schema of %s', (detailType) => {
   // Strict: a keyword that is misspelt is a fault, not a comment.
   const valid = new Ajv2020(times).compile(schema);
 
-  it('has examples, and they are valid, for the kit too', () => {
+  it('a published schema has valid examples, for the kit too', () => {
     expect(schema.examples.length).toBeGreaterThan(0);
     for (const example of schema.examples) {
       expect(valid(example), JSON.stringify(valid.errors)).toBe(true);
@@ -30,7 +30,7 @@ describe.each(detailTypes)('the published schema of %s', (detailType) => {
     }
   });
 
-  it('takes an event that a newer minor version adds to, but none that lacks a field', () => {
+  it('a published schema takes newer minor versions, but no missing field', () => {
     const [example] = schema.examples;
     const { data: _data, ...detail } = example.detail;
     const newer = { ...example, detail: { ...example.detail, added: { deep: true } }, 'new-field': 1 };
@@ -50,50 +50,46 @@ function bare(schema: JsonSchema): object {
   return rest;
 }
 
-describe('the published schema of any event', () => {
-  const schema = json('docs/schemas/AdvertBridgeEvent.schema.json');
-  const valid = new Ajv2020({ ...times, discriminator: true }).compile({
-    ...schema,
-    // ajv finds the schemas by themselves, and takes no mapping.
-    discriminator: { propertyName: 'detail-type' },
-  });
-
-  it.each(detailTypes)('takes %s, and says of it what its own schema says', (detailType) => {
-    const { examples, ...own } = json(`docs/schemas/${detailType}.schema.json`);
-
-    for (const example of examples) expect(valid(example), JSON.stringify(valid.errors)).toBe(true);
-    expect(bare({ ...schema.$defs[detailType], $defs: schema.$defs })).toEqual(bare(own));
-  });
-
-  it('refuses what is none', () => {
-    const [example] = schema.examples;
-
-    expect(valid({ ...example, 'detail-type': 'Other' })).toBe(false);
-    expect(valid({ ...example, source: 'other' })).toBe(false);
-  });
+const schema = json('docs/schemas/AdvertBridgeEvent.schema.json');
+const valid = new Ajv2020({ ...times, discriminator: true }).compile({
+  ...schema,
+  // ajv finds the schemas by themselves, and takes no mapping.
+  discriminator: { propertyName: 'detail-type' },
 });
 
-describe('the AsyncAPI document', () => {
-  const document = json('docs/asyncapi.json');
+it.each(detailTypes)('the schema of any event takes %s, as its own schema does', (detailType) => {
+  const { examples, ...own } = json(`docs/schemas/${detailType}.schema.json`);
 
-  it('is valid by the schema of the specification', () => {
-    const specification: AnySchemaObject = require('@asyncapi/specs/schemas/3.1.0-without-$id.json');
-    const ajv = new Ajv({ strict: false, validateFormats: false });
-    const valid = ajv.compile(specification);
+  for (const example of examples) expect(valid(example), JSON.stringify(valid.errors)).toBe(true);
+  expect(bare({ ...schema.$defs[detailType], $defs: schema.$defs })).toEqual(bare(own));
+});
 
-    expect(valid(document), JSON.stringify(valid.errors)).toBe(true);
-    expect(valid({ ...document, channels: { adverts: { address: 7 } } })).toBe(false);
-  });
+it('the schema of any event refuses what is none', () => {
+  const [example] = schema.examples;
 
-  it('names every event, with the schema that is published', () => {
-    expect(Object.keys(document.channels.adverts.messages)).toEqual(detailTypes);
-    for (const detailType of detailTypes) {
-      const { examples, ...schema } = json(`docs/schemas/${detailType}.schema.json`);
-      const inDocument = { ...document.components.schemas[detailType], $defs: document.components.schemas };
-      expect(bare(inDocument)).toEqual(bare(schema));
-      expect(document.components.messages[detailType].examples).toEqual(
-        examples.map((payload: unknown) => ({ payload })),
-      );
-    }
-  });
+  expect(valid({ ...example, 'detail-type': 'Other' })).toBe(false);
+  expect(valid({ ...example, source: 'other' })).toBe(false);
+});
+
+const document = json('docs/asyncapi.json');
+
+it('the AsyncAPI document is valid by the schema of its specification', () => {
+  const specification: AnySchemaObject = require('@asyncapi/specs/schemas/3.1.0-without-$id.json');
+  const ajv = new Ajv({ strict: false, validateFormats: false });
+  const valid = ajv.compile(specification);
+
+  expect(valid(document), JSON.stringify(valid.errors)).toBe(true);
+  expect(valid({ ...document, channels: { adverts: { address: 7 } } })).toBe(false);
+});
+
+it('the AsyncAPI document names every event with its published schema', () => {
+  expect(Object.keys(document.channels.adverts.messages)).toEqual(detailTypes);
+  for (const detailType of detailTypes) {
+    const { examples, ...schema } = json(`docs/schemas/${detailType}.schema.json`);
+    const inDocument = { ...document.components.schemas[detailType], $defs: document.components.schemas };
+    expect(bare(inDocument)).toEqual(bare(schema));
+    expect(document.components.messages[detailType].examples).toEqual(
+      examples.map((payload: unknown) => ({ payload })),
+    );
+  }
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { accountAfter, type BlamedRow, bridgeAfter } from '../../../../shared/domain/blame.ts';
 import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
 import { holdFor, withTrial } from '../../../../shared/domain/holds.ts';
@@ -52,274 +52,264 @@ function setUp(bridge: BlamedRow = { connected: 2 }) {
   };
 }
 
-describe('the bridge', () => {
-  const closed = [undefined, circuitMs] as const;
-  it.each<[string, number, string[], number | undefined]>([
-    ['rests when two accounts answer 403', 2, ['main 1 forbidden', 'shop 1 forbidden'], closed[1]],
-    ['rests when two feeds answer 403', 2, ['main feed forbidden', 'shop feed forbidden'], closed[1]],
-    [
-      "goes on after 403 for a feed and its account's advert",
-      2,
-      ['main feed forbidden', 'main 1 forbidden'],
-      closed[0],
-    ],
-    [
-      'rests after that when the account is the only one',
-      1,
-      ['main feed forbidden', 'main 1 forbidden'],
-      closed[1],
-    ],
-    [
-      'goes on after 403 for adverts of one account',
-      1,
-      ['main 1 forbidden', 'main 2 forbidden', 'main 3 forbidden'],
-      closed[0],
-    ],
-    [
-      'goes on when a good answer came between',
-      2,
-      ['main 1 forbidden', 'beta 7', 'shop 1 forbidden'],
-      closed[0],
-    ],
-    [
-      'goes on when an advert was unknown between',
-      2,
-      ['main 1 forbidden', 'beta 7 not-found', 'shop 1 forbidden'],
-      closed[0],
-    ],
-    [
-      'rests though other faults came between',
-      2,
-      ['main 1 forbidden', 'beta 7 transient', 'shop 1 forbidden'],
-      closed[1],
-    ],
-    [
-      'goes on after any other faults',
-      2,
-      ['main 1 transient', 'shop 1 transient', 'beta 1 token-rejected'],
-      closed[0],
-    ],
-    ['pauses at once after 429', 2, ['main 1 rate-limited'], 1_000],
-  ])('%s', (_title, connected, answers, forMs) => {
-    const world = setUp({ connected });
-    world.answers(...answers);
+const closed = [undefined, circuitMs] as const;
+it.each<[string, number, string[], number | undefined]>([
+  ['rests when two accounts answer 403', 2, ['main 1 forbidden', 'shop 1 forbidden'], closed[1]],
+  ['rests when two feeds answer 403', 2, ['main feed forbidden', 'shop feed forbidden'], closed[1]],
+  [
+    "goes on after 403 for a feed and its account's advert",
+    2,
+    ['main feed forbidden', 'main 1 forbidden'],
+    closed[0],
+  ],
+  [
+    'rests after that when the account is the only one',
+    1,
+    ['main feed forbidden', 'main 1 forbidden'],
+    closed[1],
+  ],
+  [
+    'goes on after 403 for adverts of one account',
+    1,
+    ['main 1 forbidden', 'main 2 forbidden', 'main 3 forbidden'],
+    closed[0],
+  ],
+  [
+    'goes on when a good answer came between',
+    2,
+    ['main 1 forbidden', 'beta 7', 'shop 1 forbidden'],
+    closed[0],
+  ],
+  [
+    'goes on when an advert was unknown between',
+    2,
+    ['main 1 forbidden', 'beta 7 not-found', 'shop 1 forbidden'],
+    closed[0],
+  ],
+  [
+    'rests though other faults came between',
+    2,
+    ['main 1 forbidden', 'beta 7 transient', 'shop 1 forbidden'],
+    closed[1],
+  ],
+  [
+    'goes on after any other faults',
+    2,
+    ['main 1 transient', 'shop 1 transient', 'beta 1 token-rejected'],
+    closed[0],
+  ],
+  ['pauses at once after 429', 2, ['main 1 rate-limited'], 1_000],
+])('the bridge %s', (_title, connected, answers, forMs) => {
+  const world = setUp({ connected });
+  world.answers(...answers);
 
-    expect(world.bridge.holds?.map((hold) => hold.forMs)).toEqual(forMs && [forMs]);
-    expect(world.waits('beta 9')).toBe(forMs ?? 0);
-  });
-
-  it('keeps as evidence of a block at most a feed and an advert of each account', () => {
-    const world = setUp({ connected: 1 });
-    world.answers('main 1 forbidden', 'main 2 forbidden', 'main 3 forbidden');
-
-    expect(world.bridge.forbidden).toEqual(['main 1']);
-    world.answers('main 4');
-    expect(world.bridge.forbidden).toBeUndefined();
-  });
-
-  describe('while the address is blocked', () => {
-    const blocked = () => {
-      const world = setUp();
-      world.answers('main 1 forbidden', 'shop 1 forbidden');
-      world.pass(circuitMs);
-      return world;
-    };
-
-    it('lets one request try, and rests again as long after another 403', () => {
-      const world = blocked();
-      world.answer('main 5 forbidden turn');
-
-      expect(world.bridge.holds).toMatchObject([{ since: startMs + 20, forMs: circuitMs }]);
-      expect(world.waits('main 5')).toBe(circuitMs);
-    });
-
-    it('lets another try after five seconds, when the trial fails in another way', () => {
-      const world = blocked();
-      world.answer('main 5 transient turn');
-
-      expect(world.waits('main 6')).toBe(5_000);
-      world.pass(5_000);
-      expect(world.waits('main 6')).toBe(0);
-    });
-
-    it.each(['', ' not-found'])('is free after a good answer%s', (kind) => {
-      const world = blocked();
-      world.answer(`main 5${kind}`);
-
-      expect(world.bridge.holds).toBeUndefined();
-    });
-
-    it.each(['main 5 forbidden', 'main 5 transient', 'main 5 invalid-request'])(
-      'ignores bad answers to what was sent before: %s',
-      (text) => {
-        const world = blocked();
-        const before = world.bridge;
-        world.answer(text);
-
-        expect(world.bridge).toBe(before);
-      },
-    );
-
-    it('ignores good answers to what was sent before', () => {
-      const world = setUp();
-      world.answers('main 1 forbidden', 'shop 1 forbidden');
-      world.answer('main 5', { sentAt: startMs });
-
-      expect(world.waits('main 6')).toBeGreaterThan(0);
-    });
-
-    it('stays so although a token is renewed', () => {
-      const { bridge, now } = blocked();
-      const renewed = { account: undefined, resource: 'token', fault: undefined, sentAt: now };
-
-      expect(bridgeAfter(bridge, renewed, circuitMs, now)).toBe(bridge);
-    });
-  });
+  expect(world.bridge.holds?.map((hold) => hold.forMs)).toEqual(forMs && [forMs]);
+  expect(world.waits('beta 9')).toBe(forMs ?? 0);
 });
 
-describe('a pause that the service asks for', () => {
-  it('doubles while answers are 429, up to a minute, and begins anew after a good one', () => {
-    const world = setUp();
-    const next = () => {
-      world.answer('main 1 rate-limited');
-      const ms = world.waits('shop 1');
-      world.pass(ms + 1);
-      return ms;
-    };
+it('evidence of a block is at most a feed and an advert of each account', () => {
+  const world = setUp({ connected: 1 });
+  world.answers('main 1 forbidden', 'main 2 forbidden', 'main 3 forbidden');
 
-    expect(Array.from({ length: 8 }, next)).toEqual(
-      [1, 2, 4, 8, 16, 32, 60, 60].map((seconds) => 1_000 * seconds),
-    );
-    world.answer('shop 1');
-    expect(next()).toBe(1_000);
-  });
-
-  it('lasts as long as it asks for, or else longer than before', () => {
-    const world = setUp();
-    world.answer('main 1 rate-limited', { retryAfterMs: 9_000 });
-    expect(world.waits('shop 1')).toBe(9_000);
-    world.pass(9_001);
-    world.answer('main 1 rate-limited', { retryAfterMs: 2_000 });
-    expect(world.waits('shop 1')).toBe(18_000);
-  });
-
-  it('is made longer by what was sent before it only if that asks for more', () => {
-    const world = setUp();
-    const sentAt = world.now;
-    world.answer('main 1 rate-limited', { retryAfterMs: 2_000 });
-    world.answer('main 2 rate-limited', { sentAt, retryAfterMs: 1_000 });
-    expect(world.waits('shop 1')).toBe(1_990);
-    world.answer('main 3 rate-limited', { sentAt, retryAfterMs: 5_000 });
-    expect(world.waits('shop 1')).toBe(5_000);
-  });
-
-  it('leaves an address block as it is', () => {
-    const world = setUp();
-    world.answers('main 1 forbidden', 'shop 1 forbidden', 'main 2 rate-limited');
-
-    expect(world.bridge.holds?.map(({ kind }) => kind)).toEqual(['circuit', 'service']);
-  });
+  expect(world.bridge.forbidden).toEqual(['main 1']);
+  world.answers('main 4');
+  expect(world.bridge.forbidden).toBeUndefined();
 });
 
-describe('the adverts of an account', () => {
-  const kinds = [
-    ...(['transient', 'forbidden', 'token-rejected', 'invalid-request'] as const),
-    ...(['request-refused', 'wrong-path', 'contract-broken'] as const),
-  ];
-  it.each(kinds)('go one at a time after three have failed: %s', (kind) => {
-    const world = setUp();
-    world.answers(`main 1 ${kind}`, `main 2 ${kind}`);
-    expect(world.waits('main 8')).toBe(0);
-    world.answers(`main 3 ${kind}`);
+const blocked = () => {
+  const world = setUp();
+  world.answers('main 1 forbidden', 'shop 1 forbidden');
+  world.pass(circuitMs);
+  return world;
+};
 
-    expect(world.waits('main 8')).toBe(1_000);
-    expect(world.waits('main feed')).toBe(0);
+it('a blocked address lets one request try and rests after another 403', () => {
+  const world = blocked();
+  world.answer('main 5 forbidden turn');
+
+  expect(world.bridge.holds).toMatchObject([{ since: startMs + 20, forMs: circuitMs }]);
+  expect(world.waits('main 5')).toBe(circuitMs);
+});
+
+it('a blocked address is tried again after 5 s when a trial fails oddly', () => {
+  const world = blocked();
+  world.answer('main 5 transient turn');
+
+  expect(world.waits('main 6')).toBe(5_000);
+  world.pass(5_000);
+  expect(world.waits('main 6')).toBe(0);
+});
+
+it.each(['', ' not-found'])('a blocked address is free after a good answer%s', (kind) => {
+  const world = blocked();
+  world.answer(`main 5${kind}`);
+
+  expect(world.bridge.holds).toBeUndefined();
+});
+
+it.each(['main 5 forbidden', 'main 5 transient', 'main 5 invalid-request'])(
+  'a blocked address ignores bad answers to earlier requests: %s',
+  (text) => {
+    const world = blocked();
+    const before = world.bridge;
+    world.answer(text);
+
+    expect(world.bridge).toBe(before);
+  },
+);
+
+it('a blocked address ignores good answers to earlier requests', () => {
+  const world = setUp();
+  world.answers('main 1 forbidden', 'shop 1 forbidden');
+  world.answer('main 5', { sentAt: startMs });
+
+  expect(world.waits('main 6')).toBeGreaterThan(0);
+});
+
+it('a blocked address stays so although a token is renewed', () => {
+  const { bridge, now } = blocked();
+  const renewed = { account: undefined, resource: 'token', fault: undefined, sentAt: now };
+
+  expect(bridgeAfter(bridge, renewed, circuitMs, now)).toBe(bridge);
+});
+
+it('a wait doubles while answers are 429, and begins anew after a good one', () => {
+  const world = setUp();
+  const next = () => {
+    world.answer('main 1 rate-limited');
+    const ms = world.waits('shop 1');
+    world.pass(ms + 1);
+    return ms;
+  };
+
+  expect(Array.from({ length: 8 }, next)).toEqual(
+    [1, 2, 4, 8, 16, 32, 60, 60].map((seconds) => 1_000 * seconds),
+  );
+  world.answer('shop 1');
+  expect(next()).toBe(1_000);
+});
+
+it('a wait lasts as long as the service asks, or longer than before', () => {
+  const world = setUp();
+  world.answer('main 1 rate-limited', { retryAfterMs: 9_000 });
+  expect(world.waits('shop 1')).toBe(9_000);
+  world.pass(9_001);
+  world.answer('main 1 rate-limited', { retryAfterMs: 2_000 });
+  expect(world.waits('shop 1')).toBe(18_000);
+});
+
+it('a wait grows by earlier requests only when they ask for more', () => {
+  const world = setUp();
+  const sentAt = world.now;
+  world.answer('main 1 rate-limited', { retryAfterMs: 2_000 });
+  world.answer('main 2 rate-limited', { sentAt, retryAfterMs: 1_000 });
+  expect(world.waits('shop 1')).toBe(1_990);
+  world.answer('main 3 rate-limited', { sentAt, retryAfterMs: 5_000 });
+  expect(world.waits('shop 1')).toBe(5_000);
+});
+
+it('a wait leaves an address block as it is', () => {
+  const world = setUp();
+  world.answers('main 1 forbidden', 'shop 1 forbidden', 'main 2 rate-limited');
+
+  expect(world.bridge.holds?.map(({ kind }) => kind)).toEqual(['circuit', 'service']);
+});
+
+const kinds = [
+  ...(['transient', 'forbidden', 'token-rejected', 'invalid-request'] as const),
+  ...(['request-refused', 'wrong-path', 'contract-broken'] as const),
+];
+it.each(kinds)('adverts of an account go one at a time after three have failed: %s', (kind) => {
+  const world = setUp();
+  world.answers(`main 1 ${kind}`, `main 2 ${kind}`);
+  expect(world.waits('main 8')).toBe(0);
+  world.answers(`main 3 ${kind}`);
+
+  expect(world.waits('main 8')).toBe(1_000);
+  expect(world.waits('main feed')).toBe(0);
+});
+
+it.each([
+  ['one of them fails again and again', ['main 1 transient', 'main 1 transient', 'main 1 transient']],
+  ['one is answered well between', ['main 1 transient', 'main 2 transient', 'main 9', 'main 3 transient']],
+  ['one was known to be ill', ['main 1 transient', 'main 2 transient', 'main 3 transient ill']],
+  ['the feed fails too', ['main 1 transient', 'main 2 transient', 'main feed transient']],
+  ['another is unknown', ['main 1 transient', 'main 2 transient', 'main 3 not-found']],
+  ['another was not sent', ['main 1 transient', 'main 2 transient', 'main 3 paused']],
+])('adverts of an account go on together when %s', (_title, answers) => {
+  const world = setUp();
+  world.answers(...answers);
+
+  expect(world.waits('main 8')).toBe(0);
+});
+
+it('adverts go one at a time although the feed is read well between', () => {
+  const world = setUp();
+  world.answers('main 1 transient', 'main 2 transient', 'main feed', 'main 3 transient');
+
+  expect(world.waits('main 8')).toBe(1_000);
+});
+
+const single = () => {
+  const world = setUp();
+  world.answers('main 1 transient', 'main 2 transient', 'main 3 transient');
+  world.pass(1_000);
+  return world;
+};
+
+it('adverts in single file wait as long as the last answer, 1 to 10 s', () => {
+  const world = single();
+  const waits = [0, 900, 4_000, 30_000].map((tookMs, index) => {
+    world.answer(`main ${index + 4} transient turn`, { sentAt: world.now + 10 - tookMs });
+    const ms = world.waits('main 99');
+    world.pass(ms);
+    return ms;
   });
 
-  it.each([
-    ['one of them fails again and again', ['main 1 transient', 'main 1 transient', 'main 1 transient']],
-    ['one is answered well between', ['main 1 transient', 'main 2 transient', 'main 9', 'main 3 transient']],
-    ['one was known to be ill', ['main 1 transient', 'main 2 transient', 'main 3 transient ill']],
-    ['the feed fails too', ['main 1 transient', 'main 2 transient', 'main feed transient']],
-    ['another is unknown', ['main 1 transient', 'main 2 transient', 'main 3 not-found']],
-    ['another was not sent', ['main 1 transient', 'main 2 transient', 'main 3 paused']],
-  ])('go on together when %s', (_title, answers) => {
-    const world = setUp();
-    world.answers(...answers);
+  expect(waits).toEqual([1_000, 1_000, 4_000, 10_000]);
+});
 
-    expect(world.waits('main 8')).toBe(0);
-  });
+it('adverts in single file come before those that failed since', () => {
+  const world = single();
+  world.answer('main 4 transient turn');
+  world.answer('main 5 transient');
+  world.pass(1_000);
 
-  it('go one at a time although the feed is read well between', () => {
-    const world = setUp();
-    world.answers('main 1 transient', 'main 2 transient', 'main feed', 'main 3 transient');
+  expect(['main 9', 'main 1', 'main 4', 'main 5'].map(world.waits)).toEqual([0, 29_990, 29_990, 29_990]);
+  world.pass(30_000);
+  expect(world.waits('main 4')).toBe(0);
+});
 
-    expect(world.waits('main 8')).toBe(1_000);
-  });
+it('adverts in single file keep the last twenty that failed', () => {
+  const world = single();
+  for (let advert = 4; advert < 24; advert += 1) world.answer(`main ${advert} transient turn`);
+  const blamed = world.account.holds?.[0]?.blamed;
+  expect([blamed?.length, blamed?.[0], blamed?.at(-1)]).toEqual([20, 'main 4', 'main 23']);
 
-  describe('while they go one at a time', () => {
-    const single = () => {
-      const world = setUp();
-      world.answers('main 1 transient', 'main 2 transient', 'main 3 transient');
-      world.pass(1_000);
-      return world;
-    };
+  const before = world.account;
+  world.answer('main 90 transient');
+  expect(world.account).toBe(before);
+});
 
-    it('wait as long as the last answer took, one to ten seconds', () => {
-      const world = single();
-      const waits = [0, 900, 4_000, 30_000].map((tookMs, index) => {
-        world.answer(`main ${index + 4} transient turn`, { sentAt: world.now + 10 - tookMs });
-        const ms = world.waits('main 99');
-        world.pass(ms);
-        return ms;
-      });
+it('adverts in single file give the turn on when one is unknown', () => {
+  const world = single();
+  world.answer('main 4 not-found turn');
 
-      expect(waits).toEqual([1_000, 1_000, 4_000, 10_000]);
-    });
+  expect(world.waits('main 9')).toBe(0);
+  expect(world.account.holds).toHaveLength(1);
+});
 
-    it('come before one that has failed meanwhile, or before they went so', () => {
-      const world = single();
-      world.answer('main 4 transient turn');
-      world.answer('main 5 transient');
-      world.pass(1_000);
+it('adverts in single file go on together after any good answer', () => {
+  const world = single();
+  world.answer('main 9');
 
-      expect(['main 9', 'main 1', 'main 4', 'main 5'].map(world.waits)).toEqual([0, 29_990, 29_990, 29_990]);
-      world.pass(30_000);
-      expect(world.waits('main 4')).toBe(0);
-    });
+  expect(world.account).toEqual({});
+});
 
-    it('keep the last twenty of those that have failed', () => {
-      const world = single();
-      for (let advert = 4; advert < 24; advert += 1) world.answer(`main ${advert} transient turn`);
-      const blamed = world.account.holds?.[0]?.blamed;
-      expect([blamed?.length, blamed?.[0], blamed?.at(-1)]).toEqual([20, 'main 4', 'main 23']);
+it('adverts in single file keep what somebody else ordered', () => {
+  const hold = { kind: 'operator', since: 1, who: 'me' } as const;
+  const row = { holds: [hold, { kind: 'service', since: 1, until: 1, fault: 'transient' }] } as const;
+  const good = { account: 'main', resource: 'main 9', fault: undefined, sentAt: 1 };
 
-      const before = world.account;
-      world.answer('main 90 transient');
-      expect(world.account).toBe(before);
-    });
-
-    it('give the turn to the next at once when the one that has it is unknown', () => {
-      const world = single();
-      world.answer('main 4 not-found turn');
-
-      expect(world.waits('main 9')).toBe(0);
-      expect(world.account.holds).toHaveLength(1);
-    });
-
-    it('go on together after any good answer', () => {
-      const world = single();
-      world.answer('main 9');
-
-      expect(world.account).toEqual({});
-    });
-
-    it('leave what somebody else has ordered for the account', () => {
-      const hold = { kind: 'operator', since: 1, who: 'me' } as const;
-      const row = { holds: [hold, { kind: 'service', since: 1, until: 1, fault: 'transient' }] } as const;
-      const good = { account: 'main', resource: 'main 9', fault: undefined, sentAt: 1 };
-
-      expect(accountAfter(row, good, 2)).toEqual({ holds: [hold] });
-    });
-  });
+  expect(accountAfter(row, good, 2)).toEqual({ holds: [hold] });
 });

@@ -4,7 +4,7 @@ import { knownSuccess, systemClock } from '../../../../shared/domain/clock.ts';
 
 afterEach(() => void vi.useRealTimers());
 
-it('sleeps until its time, or until its signal, and leaves no timer and no listener', async () => {
+it('a sleep ends at its time or signal, and leaves no timer or listener', async () => {
   vi.useFakeTimers();
   const controller = new AbortController();
   const woken = vi.fn();
@@ -28,6 +28,6 @@ it.each([
   ['the past', 999_000, 999_000],
   ['a minute ahead, as another machine may see it', 1_060_000, 1_000_000],
   ['more than that', 1_060_001, undefined],
-])('believes a stored last success as far as it can be true: %s', (_case, stored, known) => {
+])('a stored last success is believed as far as it can be true: %s', (_case, stored, known) => {
   expect(knownSuccess(stored, 1_000_000)).toBe(known);
 });

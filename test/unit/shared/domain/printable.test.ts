@@ -17,7 +17,7 @@ it.each([
     expect(printable(`a${char}b${char}`)).toBe(`a${shown}b${shown}`);
 });
 
-it('text for a terminal keeps line breaks where it may have lines, and no half of a pair', () => {
+it('text for a terminal keeps wanted line breaks, and no half of a pair', () => {
   expect(printableLines('a\n\tb\r\ud83d')).toBe('a\n\tb\\u000d\ufffd');
   expect(printableLine('a\n\tb\r\ud83d')).toBe('a\\u000a\\u0009b\\u000d\ufffd');
 });

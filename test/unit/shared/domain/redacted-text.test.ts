@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { repeatsSecret, withoutNamedValues, withoutSecrets } from '../../../../shared/domain/redaction.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 
@@ -10,52 +10,50 @@ const secret = 'Zx9.kQ2-wT7_';
 const nineTimes = (text: string) => Array.from({ length: 9 }).reduce<string>(encodeURIComponent, text);
 
 // All encodings and their combinations: the tests of cleanText.
-describe('a text repeats a secret', () => {
-  it.each([
-    ['as it is', secret, secret],
-    ['with its end cut off', secret.slice(0, 8), secret],
-    ['of four characters', 'wxyz', 'wxyz'],
-    ['with spaces, as a form writes it', 'code+word', 'code word'],
-    ['that looks encoded itself, decoded', 'ab/cd/ef', 'ab%2Fcd%2Fef'],
-    ['with letters that have more than one form', 'STRASSE-łodz', 'Straße-Łódź'],
-    ...['', 'x', 'xy', 'xyz'].map((before) => [
-      `in base64 behind "${before}"`,
-      before + base64(secret),
-      secret,
-    ]),
-    ['in base64 of UTF-16', base64(secret, 'utf16le'), secret],
-    ['in base64 of base64', base64(`x${base64(`y${secret}`)}`), secret],
-    ['perhaps, when it is encoded too often', nineTimes('harmless %'), secret],
-    ['perhaps, when it becomes far longer', '\ufdfa'.repeat(100), secret],
-    ['perhaps, in base64 of what is encoded too often', base64(nineTimes('%')), secret],
-  ])('%s', (_case, text, value) => {
-    expect(repeatsSecret(`a: ${text}. b`, [new Secret('another'), new Secret(value as string)])).toBe(true);
-  });
+it.each([
+  ['as it is', secret, secret],
+  ['with its end cut off', secret.slice(0, 8), secret],
+  ['of four characters', 'wxyz', 'wxyz'],
+  ['with spaces, as a form writes it', 'code+word', 'code word'],
+  ['that looks encoded itself, decoded', 'ab/cd/ef', 'ab%2Fcd%2Fef'],
+  ['with letters that have more than one form', 'STRASSE-łodz', 'Straße-Łódź'],
+  ...['', 'x', 'xy', 'xyz'].map((before) => [
+    `in base64 behind "${before}"`,
+    before + base64(secret),
+    secret,
+  ]),
+  ['in base64 of UTF-16', base64(secret, 'utf16le'), secret],
+  ['in base64 of base64', base64(`x${base64(`y${secret}`)}`), secret],
+  ['perhaps, when it is encoded too often', nineTimes('harmless %'), secret],
+  ['perhaps, when it becomes far longer', '\ufdfa'.repeat(100), secret],
+  ['perhaps, in base64 of what is encoded too often', base64(nineTimes('%')), secret],
+])('a secret is seen in %s', (_case, text, value) => {
+  expect(repeatsSecret(`a: ${text}. b`, [new Secret('another'), new Secret(value as string)])).toBe(true);
+});
 
-  it.each([
-    ['by seven characters of a longer one', secret.slice(0, 7), secret],
-    ['by three characters', 'xyz', 'xyz'],
-    ['by a part of a short one', 'tuvwxy uvwxyz', 'tuvwxyz'],
-    ['by base64 of something else', base64('nothing that is of any interest'), secret],
-    ['by base64 three deep', base64(base64(base64(secret))), secret],
-  ])('not %s', (_case, text, value) => {
-    expect(repeatsSecret(`a: ${text}. b`, [new Secret(value)])).toBe(false);
-  });
+it.each([
+  ['by seven characters of a longer one', secret.slice(0, 7), secret],
+  ['by three characters', 'xyz', 'xyz'],
+  ['by a part of a short one', 'tuvwxy uvwxyz', 'tuvwxyz'],
+  ['by base64 of something else', base64('nothing that is of any interest'), secret],
+  ['by base64 three deep', base64(base64(base64(secret))), secret],
+])('no secret is seen in %s', (_case, text, value) => {
+  expect(repeatsSecret(`a: ${text}. b`, [new Secret(value)])).toBe(false);
+});
 
-  it('not at the cost of the memory, in a long text', () => {
-    const domain = new URL('../../../../shared/domain/', import.meta.url);
-    const script = `import { repeatsSecret } from '${domain}redaction.ts';
+it('a secret is looked for in a long text without much memory', () => {
+  const domain = new URL('../../../../shared/domain/', import.meta.url);
+  const script = `import { repeatsSecret } from '${domain}redaction.ts';
       import { Secret } from '${domain}secret.ts';
       console.log(repeatsSecret('ab3'.repeat(500_000), [new Secret('s3cret-of-the-user')]));`;
-    const options = ['--max-old-space-size=40', '--input-type=module', '--eval', script];
-    expect(spawnSync(process.execPath, options, { encoding: 'utf8' })).toMatchObject({
-      status: 0,
-      stdout: 'false\n',
-    });
+  const options = ['--max-old-space-size=40', '--input-type=module', '--eval', script];
+  expect(spawnSync(process.execPath, options, { encoding: 'utf8' })).toMatchObject({
+    status: 0,
+    stdout: 'false\n',
   });
 });
 
-it('a text keeps what stands around a secret as it is, and nothing around another form of it', () => {
+it('redaction keeps the text around a secret as it is', () => {
   const clean = (text: string) => withoutSecrets(text, [new Secret(secret), new Secret('two-two-two')]);
 
   expect(clean(`%41 ${secret} two-two-two${secret} b`)).toBe(`A ${gone} ${gone}${gone} b`);
@@ -63,38 +61,36 @@ it('a text keeps what stands around a secret as it is, and nothing around anothe
   expect(clean(nineTimes('harmless %'))).toBe(gone);
 });
 
-describe('a text without the values of what is called a secret', () => {
-  it.each([
-    ['id_token=abcdef&x=1', `id_token=${gone}&x=1`],
-    ['csrf-token: abc, x', `csrf-token: ${gone}, x`],
-    ["passwd='abc def' x", `passwd='${gone}' x`],
-    ['{\\"secret\\":\\"a b\\",\\"x\\":1}', `{\\"secret\\":\\"${gone}\\",\\"x\\":1}`],
-    ['{"secret":"a\\nb","x":1}', `{"secret":"${gone}","x":1}`],
-    ['{"secret": 17}', `{"secret": ${gone}}`],
-    ['API-Key = abc', `API-Key = ${gone}`],
-    ['Authorization: Basic abc x', `Authorization: Basic ${gone} x`],
-    ['Bearer abc', `Bearer ${gone}`],
-    ['token=abc', `token=${gone}`],
-    ["'code':'abc'", `'code':'${gone}'`],
-    ['code=abc', `code=${gone}`],
-    ['token: ab.cd12', `token: ${gone}`],
-    ['the token abc_def', `the token ${gone}`],
-  ])('has it not: %s', (text, clean) => {
-    expect(withoutNamedValues(text)).toBe(clean);
-  });
+it.each([
+  ['id_token=abcdef&x=1', `id_token=${gone}&x=1`],
+  ['csrf-token: abc, x', `csrf-token: ${gone}, x`],
+  ["passwd='abc def' x", `passwd='${gone}' x`],
+  ['{\\"secret\\":\\"a b\\",\\"x\\":1}', `{\\"secret\\":\\"${gone}\\",\\"x\\":1}`],
+  ['{"secret":"a\\nb","x":1}', `{"secret":"${gone}","x":1}`],
+  ['{"secret": 17}', `{"secret": ${gone}}`],
+  ['API-Key = abc', `API-Key = ${gone}`],
+  ['Authorization: Basic abc x', `Authorization: Basic ${gone} x`],
+  ['Bearer abc', `Bearer ${gone}`],
+  ['token=abc', `token=${gone}`],
+  ["'code':'abc'", `'code':'${gone}'`],
+  ['code=abc', `code=${gone}`],
+  ['token: ab.cd12', `token: ${gone}`],
+  ['the token abc_def', `the token ${gone}`],
+])('the value of what is called a secret is left out: %s', (text, clean) => {
+  expect(withoutNamedValues(text)).toBe(clean);
+});
 
-  it.each([
-    'the token was used',
-    'the secret is wrong',
-    'token: no answer',
-    'code=ETIMEDOUT',
-    'code="wrong-shape"',
-    'code=404',
-    'bearer tokens are sent',
-    'Bearer realm="x"',
-    'the token a-b',
-    'nothing of that kind = abc',
-  ])('keeps the sentence: %s', (text) => {
-    expect(withoutNamedValues(text)).toBe(text);
-  });
+it.each([
+  'the token was used',
+  'the secret is wrong',
+  'token: no answer',
+  'code=ETIMEDOUT',
+  'code="wrong-shape"',
+  'code=404',
+  'bearer tokens are sent',
+  'Bearer realm="x"',
+  'the token a-b',
+  'nothing of that kind = abc',
+])('a sentence about secrets stays: %s', (text) => {
+  expect(withoutNamedValues(text)).toBe(text);
 });

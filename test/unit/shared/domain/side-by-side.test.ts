@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
 import { forEachConcurrent, limitedTo } from '../../../../shared/domain/concurrency.ts';
 
-it('does work in the order of its items, two at a time, and rejects with the first error at the end', async () => {
+it('work is done in order, two at a time, and rejects with its first error', async () => {
   const [begun, atWork]: [number[], number[]] = [[], []];
   let running = 0;
 
@@ -21,7 +21,7 @@ it('does work in the order of its items, two at a time, and rejects with the fir
   expect(running).toBe(0);
 });
 
-it('does not begin work that has waited for too long, and the rest in the order of the calls', async () => {
+it('work that waited too long is not begun, the rest in order of calls', async () => {
   vi.useFakeTimers();
   const limited = limitedTo(1);
   const first = Promise.withResolvers<string>();

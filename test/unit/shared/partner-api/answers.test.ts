@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { copyFields } from '../../../../shared/domain/advert-event.ts';
 import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
@@ -19,58 +19,56 @@ function faultOf(read: () => unknown): BridgeFault {
 const page = { data: ['1'], hasMore: false, nextCursor: 'n' };
 const longId = '90071992547409931';
 
-describe('an answer', () => {
-  it('may begin with a byte order mark', () => {
-    expect(pageIn(answer(`\ufeff${JSON.stringify(page)}`))).toEqual(page);
-  });
+it('an answer may begin with a byte order mark', () => {
+  expect(pageIn(answer(`\ufeff${JSON.stringify(page)}`))).toEqual(page);
+});
 
-  it.each(['', '{"access_token":"precious"', '\ufeff\ufeff{}'])(
-    'that is not JSON is transient, and its text is not shown: %j',
-    (body) => {
-      const fault = faultOf(() => tokensIn(sentOf(body, { status: 201 })));
+it.each(['', '{"access_token":"precious"', '\ufeff\ufeff{}'])(
+  'an answer that is not JSON is transient, its text not shown: %j',
+  (body) => {
+    const fault = faultOf(() => tokensIn(sentOf(body, { status: 201 })));
 
-      expect(fault).toMatchObject({ code: 'transient', status: 201, cause: undefined });
-      expect(fault.message).toBe('GET /x answered 201 with something that is not JSON');
-    },
-  );
+    expect(fault).toMatchObject({ code: 'transient', status: 201, cause: undefined });
+    expect(fault.message).toBe('GET /x answered 201 with something that is not JSON');
+  },
+);
 
-  it.each<[string, () => unknown, RegExp]>([
-    ['larger than the limit', () => listIn(answer(undefined)), /larger than the limit/],
-    ['a page of another shape', () => pageIn(answer({ ...page, hasMore: 'hush' })), /hasMore/],
-    [
-      'a page of more than 1,000 entries',
-      () => pageIn(answer({ ...page, data: Array(1_001).fill(1) })),
-      /1000 entries/,
+it.each<[string, () => unknown, RegExp]>([
+  ['larger than the limit', () => listIn(answer(undefined)), /larger than the limit/],
+  ['a page of another shape', () => pageIn(answer({ ...page, hasMore: 'hush' })), /hasMore/],
+  [
+    'a page of more than 1,000 entries',
+    () => pageIn(answer({ ...page, data: Array(1_001).fill(1) })),
+    /1000 entries/,
+  ],
+  ...[undefined, '', 'x\ud800', 'c'.repeat(4097), '\u017c'.repeat(2049)].map(
+    (nextCursor): [string, () => unknown, RegExp] => [
+      `a page with the cursor ${nextCursor?.slice(0, 9)}`,
+      () => pageIn(answer({ ...page, nextCursor })),
+      /nextCursor/,
     ],
-    ...[undefined, '', 'x\ud800', 'c'.repeat(4097), '\u017c'.repeat(2049)].map(
-      (nextCursor): [string, () => unknown, RegExp] => [
-        `a page with the cursor ${nextCursor?.slice(0, 9)}`,
-        () => pageIn(answer({ ...page, nextCursor })),
-        /nextCursor/,
-      ],
-    ),
-    ...[
-      { id: 8, status: 'new' },
-      { id: '07', status: 'new' },
-      { id: 7.5, status: 'new' },
-      { id: 7, status: '' },
-      { id: 7, status: 3 },
-      { id: 7, status: 'x'.repeat(257) },
-    ].map((data): [string, () => unknown, RegExp] => [
-      `the advert ${JSON.stringify(data).slice(0, 30)} for 7`,
-      () => advertIn(answer({ data }), '7'),
-      /data\.(id|status)/,
-    ]),
-    ['an advert without data', () => advertIn(answer({ id: 7, status: 'new' }), '7'), /data/],
-    ['no token at all', () => tokensIn(answer({ scope: 'v2' })), /access_token/],
-  ])('with %s is contract-broken, and names the place alone', (_what, read, place) => {
-    const fault = faultOf(read);
+  ),
+  ...[
+    { id: 8, status: 'new' },
+    { id: '07', status: 'new' },
+    { id: 7.5, status: 'new' },
+    { id: 7, status: '' },
+    { id: 7, status: 3 },
+    { id: 7, status: 'x'.repeat(257) },
+  ].map((data): [string, () => unknown, RegExp] => [
+    `the advert ${JSON.stringify(data).slice(0, 30)} for 7`,
+    () => advertIn(answer({ data }), '7'),
+    /data\.(id|status)/,
+  ]),
+  ['an advert without data', () => advertIn(answer({ id: 7, status: 'new' }), '7'), /data/],
+  ['no token at all', () => tokensIn(answer({ scope: 'v2' })), /access_token/],
+])('an answer with %s is contract-broken, and names the place alone', (_what, read, place) => {
+  const fault = faultOf(read);
 
-    expect(fault).toMatchObject({ code: 'contract-broken', status: 200 });
-    expect(fault.message).toMatch(place);
-    expect(fault.message).not.toMatch(/hush/);
-    expect(fault.message.length).toBeLessThan(200);
-  });
+  expect(fault).toMatchObject({ code: 'contract-broken', status: 200 });
+  expect(fault.message).toMatch(place);
+  expect(fault.message).not.toMatch(/hush/);
+  expect(fault.message.length).toBeLessThan(200);
 });
 
 it('a page longer than the limit asked for is read up to 1,000 entries', () => {
@@ -89,72 +87,68 @@ it.each([
   expect(fault).toMatchObject({ code: 'not-found', status });
 });
 
-describe('an ID beyond 2^53', () => {
-  it.each([
-    [`{"data":{"id":${longId},"status":"new"}}`, true],
-    [`\ufeff{"data":{"id":"${longId}","status":"new"}}`, true],
-    ['{"data":{"id":90071992547409932,"status":"new"}}', false],
-    ['{"data":{"id":9.0071992547409931e16,"status":"new"}}', false],
-    [`{"data":{"category":{"id":${longId}},"id":90071992547409932,"status":"new"}}`, false],
-  ])('is compared digit by digit: %s', (body, isSame) => {
-    const read = () => advertIn(answer(body), longId);
+it.each([
+  [`{"data":{"id":${longId},"status":"new"}}`, true],
+  [`\ufeff{"data":{"id":"${longId}","status":"new"}}`, true],
+  ['{"data":{"id":90071992547409932,"status":"new"}}', false],
+  ['{"data":{"id":9.0071992547409931e16,"status":"new"}}', false],
+  [`{"data":{"category":{"id":${longId}},"id":90071992547409932,"status":"new"}}`, false],
+])('an ID beyond 2^53 is compared digit by digit: %s', (body, isSame) => {
+  const read = () => advertIn(answer(body), longId);
 
-    if (isSame) expect(read().status).toBe('new');
-    else expect(faultOf(read).code).toBe('contract-broken');
-  });
-
-  it('is listed as it was written, and an entry without an ID as it is', () => {
-    const body = `{"data":[1,"2",{"id":${longId}},{"id":"5"},{"id":null},1.5,null,"x"]}`;
-
-    expect(listIn(answer(body)).data).toEqual(['1', '2', longId, '5', { id: null }, 1.5, null, 'x']);
-  });
-
-  it('is not needed to read what stands beside deeply nested data', () => {
-    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
-
-    expect(advertIn(answer(`{"data":{"id":"7","status":"new","x":${deep}}}`), '7').status).toBe('new');
-    expect(listIn(answer(`{"data":[{"id":3},${deep}]}`)).data[0]).toBe('3');
-  });
+  if (isSame) expect(read().status).toBe('new');
+  else expect(faultOf(read).code).toBe('contract-broken');
 });
 
-describe('an answer that repeats the token of the request', () => {
-  it.each([secret, secret.toUpperCase(), encodeURIComponent(`<${secret}>`), btoa(`"${secret}"`)])(
-    'shows it nowhere: %s',
-    (form) => {
-      const data = ['17', `no-id ${form}`, { [form]: 1 }, ['x', form], 'no-id'];
-      for (const { data: entries } of [pageIn(answer({ ...page, data })), listIn(answer({ data }))]) {
-        expect([entries.length, entries[0], entries[4]]).toEqual([5, '17', 'no-id']);
-        expect(JSON.stringify(entries)).not.toContain(form);
-      }
+it('an ID beyond 2^53 is listed as written, an entry without one as it is', () => {
+  const body = `{"data":[1,"2",{"id":${longId}},{"id":"5"},{"id":null},1.5,null,"x"]}`;
 
-      const faults = [
-        faultOf(() => pageIn(answer({ ...page, nextCursor: `cursor-${form}` }))),
-        faultOf(() => advertIn(answer({ data: { id: 7, status: `new ${form}` } }), '7')),
-      ];
-      expect(faults.map(({ code }) => code)).toEqual(['contract-broken', 'contract-broken']);
-      expect(faults.join()).not.toContain(form);
+  expect(listIn(answer(body)).data).toEqual(['1', '2', longId, '5', { id: null }, 1.5, null, 'x']);
+});
 
-      const fields = {
-        title: 'bicycle',
-        none: null,
-        note: form,
-        price: { value: 1, by: [form] },
-        own: { [form]: 1 },
-      };
-      const { advert } = advertIn(answer({ data: { id: 7, status: 'new', ...fields } }), '7');
-      expect(copyFields(advert?.(), ['title', 'note', 'price', 'price.value', 'own'])).toEqual({
-        fields: { title: 'bicycle', 'price.value': 1 },
-        fieldsLeftOut: ['note', 'price', 'own'],
-      });
-    },
-  );
+it('deeply nested data does not hide what stands beside it', () => {
+  const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
 
-  it.each(['"', ''])('shows no digits of it in what is no ID: in %j', (quote) => {
-    const digits = '73190482659127743018265590127346';
-    const body = `{"data":["17",${quote}${digits}${quote}],"hasMore":false,"nextCursor":"n"}`;
+  expect(advertIn(answer(`{"data":{"id":"7","status":"new","x":${deep}}}`), '7').status).toBe('new');
+  expect(listIn(answer(`{"data":[{"id":3},${deep}]}`)).data[0]).toBe('3');
+});
 
-    const { data } = pageIn(sentOf(body, { secrets: [new Secret(digits)] }));
+it.each([secret, secret.toUpperCase(), encodeURIComponent(`<${secret}>`), btoa(`"${secret}"`)])(
+  'an echoed token is shown nowhere: %s',
+  (form) => {
+    const data = ['17', `no-id ${form}`, { [form]: 1 }, ['x', form], 'no-id'];
+    for (const { data: entries } of [pageIn(answer({ ...page, data })), listIn(answer({ data }))]) {
+      expect([entries.length, entries[0], entries[4]]).toEqual([5, '17', 'no-id']);
+      expect(JSON.stringify(entries)).not.toContain(form);
+    }
 
-    expect(data).toEqual(['17', '[redacted]']);
-  });
+    const faults = [
+      faultOf(() => pageIn(answer({ ...page, nextCursor: `cursor-${form}` }))),
+      faultOf(() => advertIn(answer({ data: { id: 7, status: `new ${form}` } }), '7')),
+    ];
+    expect(faults.map(({ code }) => code)).toEqual(['contract-broken', 'contract-broken']);
+    expect(faults.join()).not.toContain(form);
+
+    const fields = {
+      title: 'bicycle',
+      none: null,
+      note: form,
+      price: { value: 1, by: [form] },
+      own: { [form]: 1 },
+    };
+    const { advert } = advertIn(answer({ data: { id: 7, status: 'new', ...fields } }), '7');
+    expect(copyFields(advert?.(), ['title', 'note', 'price', 'price.value', 'own'])).toEqual({
+      fields: { title: 'bicycle', 'price.value': 1 },
+      fieldsLeftOut: ['note', 'price', 'own'],
+    });
+  },
+);
+
+it.each(['"', ''])('no digit of an echoed token is shown in what is no ID: in %j', (quote) => {
+  const digits = '73190482659127743018265590127346';
+  const body = `{"data":["17",${quote}${digits}${quote}],"hasMore":false,"nextCursor":"n"}`;
+
+  const { data } = pageIn(sentOf(body, { secrets: [new Secret(digits)] }));
+
+  expect(data).toEqual(['17', '[redacted]']);
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type FaultKind, faultKinds } from '../../../../shared/domain/faults.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { faultOfAnswer, mayBeCursorRejection } from '../../../../shared/partner-api/error-answers.ts';
@@ -19,192 +19,186 @@ function faultOf(
   return faultOfAnswer(sentOf(body, { status, headers, receivedAt: nowMs }), endpoint);
 }
 
-describe('the fault of an answer', () => {
-  /** The kind of a code at the API and at the token endpoint; `-`: the status decides. */
-  const codes: readonly (readonly [code: string, api: FaultKind | '-', token: FaultKind | '-'])[] = [
-    ['invalid_grant', '-', 'grant-rejected'],
-    ['invalid_client', '-', 'client-rejected'],
-    ['insufficient_scope', 'scope-insufficient', 'scope-refused'],
-    ['invalid_token', 'token-rejected', '-'],
-    ['rate_limited', 'rate-limited', 'rate-limited'],
-    ['invalid_version', 'wrong-path', 'wrong-path'],
-    ['validation_error', 'invalid-request', 'invalid-request'],
-  ];
+/** The kind of a code at the API and at the token endpoint; `-`: the status decides. */
+const codes: readonly (readonly [code: string, api: FaultKind | '-', token: FaultKind | '-'])[] = [
+  ['invalid_grant', '-', 'grant-rejected'],
+  ['invalid_client', '-', 'client-rejected'],
+  ['insufficient_scope', 'scope-insufficient', 'scope-refused'],
+  ['invalid_token', 'token-rejected', '-'],
+  ['rate_limited', 'rate-limited', 'rate-limited'],
+  ['invalid_version', 'wrong-path', 'wrong-path'],
+  ['validation_error', 'invalid-request', 'invalid-request'],
+];
 
-  it.each(codes)('follows the code %s in any case, but not in a redirect or a 5xx', (code, api, token) => {
-    const kinds = { api, token };
-    for (const endpoint of ['api', 'token'] as const) {
-      const kindAt = (status: number, written = code) => faultOf(endpoint, status, coded(written)).code;
-      for (const status of [400, 409, 422]) {
-        const otherwise = status === 409 ? 'request-refused' : 'invalid-request';
-        const kind = kinds[endpoint] === '-' ? otherwise : kinds[endpoint];
-        expect([kindAt(status), kindAt(status, code.toUpperCase())]).toEqual([kind, kind]);
-      }
-      const isRate = api === 'rate-limited';
-      expect([kindAt(399), kindAt(500)]).toEqual(['wrong-path', isRate ? 'rate-limited' : 'transient']);
+it.each(codes)('a fault follows the code %s in any case, not in a redirect or a 5xx', (code, api, token) => {
+  const kinds = { api, token };
+  for (const endpoint of ['api', 'token'] as const) {
+    const kindAt = (status: number, written = code) => faultOf(endpoint, status, coded(written)).code;
+    for (const status of [400, 409, 422]) {
+      const otherwise = status === 409 ? 'request-refused' : 'invalid-request';
+      const kind = kinds[endpoint] === '-' ? otherwise : kinds[endpoint];
+      expect([kindAt(status), kindAt(status, code.toUpperCase())]).toEqual([kind, kind]);
     }
-  });
+    const isRate = api === 'rate-limited';
+    expect([kindAt(399), kindAt(500)]).toEqual(['wrong-path', isRate ? 'rate-limited' : 'transient']);
+  }
+});
 
-  it.each<[FaultKind, (number | readonly [number, number])[]]>([
-    ['wrong-path', [[300, 399], 405, 407, 426]],
-    ['not-found', [404, 410]],
-    ['invalid-request', [400, 422]],
-    ['token-rejected', [401]],
-    ['forbidden', [403]],
-    ['transient', [408, 421, 425, [500, 700]]],
-    ['rate-limited', [429]],
-    ['request-refused', [402, 406, 409, [411, 420], 423, 424, 427, 428, [430, 499]]],
-  ])('is %s by the status alone when there is no body', (kind, statuses) => {
-    const all = statuses.flatMap((range) =>
-      typeof range === 'number'
-        ? range
-        : Array.from({ length: range[1] - range[0] + 1 }, (_, index) => range[0] + index),
-    );
+it.each<[FaultKind, (number | readonly [number, number])[]]>([
+  ['wrong-path', [[300, 399], 405, 407, 426]],
+  ['not-found', [404, 410]],
+  ['invalid-request', [400, 422]],
+  ['token-rejected', [401]],
+  ['forbidden', [403]],
+  ['transient', [408, 421, 425, [500, 700]]],
+  ['rate-limited', [429]],
+  ['request-refused', [402, 406, 409, [411, 420], 423, 424, 427, 428, [430, 499]]],
+])('a fault is %s by the status alone when there is no body', (kind, statuses) => {
+  const all = statuses.flatMap((range) =>
+    typeof range === 'number'
+      ? range
+      : Array.from({ length: range[1] - range[0] + 1 }, (_, index) => range[0] + index),
+  );
 
-    for (const status of all) expect([status, faultOf('api', status, '').code]).toEqual([status, kind]);
-  });
+  for (const status of all) expect([status, faultOf('api', status, '').code]).toEqual([status, kind]);
+});
 
-  it.each<['api' | 'unproven' | 'token', number, unknown, FaultKind]>([
-    ['token', 401, '', 'client-rejected'],
-    ['token', 403, page, 'forbidden'],
-    ['token', 404, { error: { status: 404, title: 'Not Found' } }, 'wrong-path'],
-    ['api', 401, page, 'token-rejected'],
-    ['api', 401, coded('whatever'), 'token-rejected'],
-    ['api', 403, coded('blocked'), 'forbidden'],
-    ['api', 400, page, 'transient'],
-    ['api', 599, '{"half', 'transient'],
-    ['api', 404, undefined, 'transient'],
-    // In whatever shape, also in other languages and with odd details.
-    ['api', 404, { type: 'about:blank', title: 'Not Found', status: 404, detail: 'No' }, 'not-found'],
-    ['api', 404, { errors: [{ code: 'NOT_FOUND', message: 'No' }] }, 'not-found'],
-    ['api', 404, { timestamp: 'x', status: 404, error: 'Not Found', path: '/x' }, 'not-found'],
-    ['api', 410, '', 'not-found'],
-    ['api', 404, { error: { status: 404, title: 'Nie znaleziono', detail: null } }, 'not-found'],
-    ['api', 404, { data: { error: { status: 404, detail: 'Gone' } } }, 'not-found'],
-    ['api', 404, { error: { type: 'NotFound', message: 'No' } }, 'not-found'],
-    ['api', 404, { error: 'not_found', message: 'No' }, 'not-found'],
-    ['api', 410, coded('gone'), 'not-found'],
-    ['api', 404, { message: 'no Route matched with those values' }, 'not-found'],
-    ['api', 404, { error: {} }, 'not-found'],
-    ['api', 404, '"not found"', 'not-found'],
-    // Of somebody in front of the service.
-    ['api', 404, page, 'transient'],
-    ['api', 410, page, 'transient'],
-    ['api', 404, '404 page not found', 'transient'],
-    // Nothing was ever answered well at this base URL.
-    ['unproven', 404, { error: { status: 404, title: 'Not Found' } }, 'wrong-path'],
-    ['unproven', 404, page, 'wrong-path'],
-    ['unproven', 410, '', 'wrong-path'],
-    ['unproven', 401, coded('invalid_token'), 'token-rejected'],
-    ['unproven', 403, coded('insufficient_scope'), 'scope-insufficient'],
-  ])('at %s is, for %i %j, %s', (endpoint, status, body, kind) => {
-    expect(faultOf(endpoint, status, body).code).toBe(kind);
-  });
+it.each<['api' | 'unproven' | 'token', number, unknown, FaultKind]>([
+  ['token', 401, '', 'client-rejected'],
+  ['token', 403, page, 'forbidden'],
+  ['token', 404, { error: { status: 404, title: 'Not Found' } }, 'wrong-path'],
+  ['api', 401, page, 'token-rejected'],
+  ['api', 401, coded('whatever'), 'token-rejected'],
+  ['api', 403, coded('blocked'), 'forbidden'],
+  ['api', 400, page, 'transient'],
+  ['api', 599, '{"half', 'transient'],
+  ['api', 404, undefined, 'transient'],
+  // In whatever shape, also in other languages and with odd details.
+  ['api', 404, { type: 'about:blank', title: 'Not Found', status: 404, detail: 'No' }, 'not-found'],
+  ['api', 404, { errors: [{ code: 'NOT_FOUND', message: 'No' }] }, 'not-found'],
+  ['api', 404, { timestamp: 'x', status: 404, error: 'Not Found', path: '/x' }, 'not-found'],
+  ['api', 410, '', 'not-found'],
+  ['api', 404, { error: { status: 404, title: 'Nie znaleziono', detail: null } }, 'not-found'],
+  ['api', 404, { data: { error: { status: 404, detail: 'Gone' } } }, 'not-found'],
+  ['api', 404, { error: { type: 'NotFound', message: 'No' } }, 'not-found'],
+  ['api', 404, { error: 'not_found', message: 'No' }, 'not-found'],
+  ['api', 410, coded('gone'), 'not-found'],
+  ['api', 404, { message: 'no Route matched with those values' }, 'not-found'],
+  ['api', 404, { error: {} }, 'not-found'],
+  ['api', 404, '"not found"', 'not-found'],
+  // Of somebody in front of the service.
+  ['api', 404, page, 'transient'],
+  ['api', 410, page, 'transient'],
+  ['api', 404, '404 page not found', 'transient'],
+  // Nothing was ever answered well at this base URL.
+  ['unproven', 404, { error: { status: 404, title: 'Not Found' } }, 'wrong-path'],
+  ['unproven', 404, page, 'wrong-path'],
+  ['unproven', 410, '', 'wrong-path'],
+  ['unproven', 401, coded('invalid_token'), 'token-rejected'],
+  ['unproven', 403, coded('insufficient_scope'), 'scope-insufficient'],
+])('a fault at %s is, for %i %j, %s', (endpoint, status, body, kind) => {
+  expect(faultOf(endpoint, status, body).code).toBe(kind);
+});
 
-  it.each<[object, string | undefined, string]>([
-    [{ error: { status: 400, title: 'Bad', detail: 'Why', validation: [] } }, undefined, ' (Bad; Why)'],
-    [{ data: { error: { code: 'a_b', detail: 'Why' } } }, 'a_b', ' a_b (Why)'],
-    [{ error: 'a_b', error_description: 'Why' }, 'a_b', ' a_b (Why)'],
-    [{ error: { type: 'a_b', message: 'Why' } }, 'a_b', ' a_b (Why)'],
-    [{ error: 'a_b', message: 'Why' }, 'a_b', ' a_b (Why)'],
-    [{ code: 'a_b', message: 17 }, 'a_b', ' a_b'],
-    [{ error: { title: 'invalid_token' } }, 'invalid_token', ' invalid_token'],
-    [{ error: { title: 'Forbidden' } }, undefined, ' (Forbidden)'],
-    [
-      { error: { validation: [{ field: 'since', title: 'odd' }, { detail: 'late' }, { field: 'limit' }] } },
-      undefined,
-      ' (since: odd; late; limit)',
-    ],
-    [{ error: { code: 'a_b', title: ['odd'], validation: { limit: 'odd' } } }, 'a_b', ' a_b'],
-    [{ error: { code: 'a_b', title: 'a_b', detail: 'Why', message: 'Why' } }, 'a_b', ' a_b (Why)'],
-    [{ error: { code: 'two words', type: 'a_b', title: 'T' } }, 'a_b', ' a_b (T)'],
-    [{ error: { code: `a${'b'.repeat(64)}` } }, undefined, ''],
-    [{ type: 'about:blank', title: 'T', status: 409, detail: 'Why' }, undefined, ' (T; Why)'],
-    [{ errors: [{ code: 'a_b', detail: 'Why' }, { code: 'c' }] }, 'a_b', ' a_b (Why)'],
-    [{ errors: ['Why'] }, undefined, ' (Why)'],
-    [{ timestamp: 'x', status: 409, error: 'Not so', path: '/x' }, undefined, ''],
-    [{ message: 'Why' }, undefined, ' (Why)'],
-    [{ error: { code: 'a_b', detail: 'The\r\nlimit\u0007' } }, 'a_b', ' a_b (The limit)'],
-  ])('has the code and the text of %j', (body, serviceCode, said) => {
-    const { message, ...fault } = faultOf('api', 409, body);
+it.each<[object, string | undefined, string]>([
+  [{ error: { status: 400, title: 'Bad', detail: 'Why', validation: [] } }, undefined, ' (Bad; Why)'],
+  [{ data: { error: { code: 'a_b', detail: 'Why' } } }, 'a_b', ' a_b (Why)'],
+  [{ error: 'a_b', error_description: 'Why' }, 'a_b', ' a_b (Why)'],
+  [{ error: { type: 'a_b', message: 'Why' } }, 'a_b', ' a_b (Why)'],
+  [{ error: 'a_b', message: 'Why' }, 'a_b', ' a_b (Why)'],
+  [{ code: 'a_b', message: 17 }, 'a_b', ' a_b'],
+  [{ error: { title: 'invalid_token' } }, 'invalid_token', ' invalid_token'],
+  [{ error: { title: 'Forbidden' } }, undefined, ' (Forbidden)'],
+  [
+    { error: { validation: [{ field: 'since', title: 'odd' }, { detail: 'late' }, { field: 'limit' }] } },
+    undefined,
+    ' (since: odd; late; limit)',
+  ],
+  [{ error: { code: 'a_b', title: ['odd'], validation: { limit: 'odd' } } }, 'a_b', ' a_b'],
+  [{ error: { code: 'a_b', title: 'a_b', detail: 'Why', message: 'Why' } }, 'a_b', ' a_b (Why)'],
+  [{ error: { code: 'two words', type: 'a_b', title: 'T' } }, 'a_b', ' a_b (T)'],
+  [{ error: { code: `a${'b'.repeat(64)}` } }, undefined, ''],
+  [{ type: 'about:blank', title: 'T', status: 409, detail: 'Why' }, undefined, ' (T; Why)'],
+  [{ errors: [{ code: 'a_b', detail: 'Why' }, { code: 'c' }] }, 'a_b', ' a_b (Why)'],
+  [{ errors: ['Why'] }, undefined, ' (Why)'],
+  [{ timestamp: 'x', status: 409, error: 'Not so', path: '/x' }, undefined, ''],
+  [{ message: 'Why' }, undefined, ' (Why)'],
+  [{ error: { code: 'a_b', detail: 'The\r\nlimit\u0007' } }, 'a_b', ' a_b (The limit)'],
+])('a fault has the code and the text of %j', (body, serviceCode, said) => {
+  const { message, ...fault } = faultOf('api', 409, body);
 
-    expect([fault.serviceCode, message]).toEqual([serviceCode, `GET /x answered 409${said}`]);
-  });
+  expect([fault.serviceCode, message]).toEqual([serviceCode, `GET /x answered 409${said}`]);
+});
 
-  it('has the code of the header when the body has none', () => {
-    const headers = { 'www-authenticate': 'Bearer realm="api", error="insufficient_scope"' };
+it('a fault has the code of the header when the body has none', () => {
+  const headers = { 'www-authenticate': 'Bearer realm="api", error="insufficient_scope"' };
 
-    expect(faultOf('api', 403, '', headers)).toMatchObject({
-      code: 'scope-insufficient',
-      serviceCode: 'insufficient_scope',
-    });
-  });
-
-  it('has a known kind and no secret, whatever the body is', () => {
-    const secret = new Secret('sesame-open-77');
-    const anything = fc.oneof(
-      fc.string(),
-      fc.json(),
-      fc.jsonValue().map((error) => JSON.stringify({ error })),
-      fc.constant('['.repeat(20_000)),
-      fc.constant(`{"error":${'{"error":'.repeat(2_000)}1${'}'.repeat(2_000)}}`),
-    );
-    const header = fc.option(fc.string(), { nil: undefined });
-    fc.assert(
-      fc.property(anything, fc.integer({ min: 100, max: 999 }), header, (text, status, value) => {
-        const headers = { 'retry-after': value, 'www-authenticate': value, date: value };
-        const body = text.replaceAll('a', secret.reveal());
-
-        const fault = faultOfAnswer(sentOf(body, { status, headers, secrets: [secret] }), 'api');
-
-        expect(faultKinds).toContain(fault.code);
-        expect(`${fault.message} ${fault.serviceCode}`).not.toContain(secret.reveal());
-        expect(fault.message.length).toBeLessThan(420);
-      }),
-    );
+  expect(faultOf('api', 403, '', headers)).toMatchObject({
+    code: 'scope-insufficient',
+    serviceCode: 'insufficient_scope',
   });
 });
 
-describe('Retry-After', () => {
-  const later = 'Fri, 20 Nov 2026 12:01:00 GMT';
-  it.each<[status: number, value: string, date: string | undefined, waitMs: number | undefined]>([
-    [429, '7', undefined, 7_000],
-    [503, '1.5', undefined, 1_500],
-    [429, '99999999999', undefined, 86_400_000],
-    // From the answer's own date, unless that is missing or implausible.
-    [429, 'Fri, 20 Nov 2026 11:00:30 GMT', 'Fri, 20 Nov 2026 11:00:00 GMT', 30_000],
-    [429, later, undefined, 60_000],
-    [429, later, 'today', 60_000],
-    [429, later, 'Fri, 31 Dec 9999 23:59:59 GMT', 60_000],
-    [429, later, 'Thu, 01 Jan 1970 00:00:00 GMT', 60_000],
-    // Only these two statuses ask everybody to wait.
-    [500, '7', undefined, undefined],
-    [403, '7', undefined, undefined],
-    ...['', 'soon', '-5', '0', '1e3', '2026-11-20', 'Fri, 20 Nov 2020 12:00:00 GMT', 'x GMT'].map(
-      (value): [number, string, undefined, undefined] => [429, value, undefined, undefined],
-    ),
-  ])('of %i, %j with the Date %s is a wait of %s ms', (status, value, date, waitMs) => {
-    expect(faultOf('api', status, '', { 'retry-after': value, date }).retryAfterMs).toBe(waitMs);
-  });
+it('a fault has a known kind and no secret, whatever the body is', () => {
+  const secret = new Secret('sesame-open-77');
+  const anything = fc.oneof(
+    fc.string(),
+    fc.json(),
+    fc.jsonValue().map((error) => JSON.stringify({ error })),
+    fc.constant('['.repeat(20_000)),
+    fc.constant(`{"error":${'{"error":'.repeat(2_000)}1${'}'.repeat(2_000)}}`),
+  );
+  const header = fc.option(fc.string(), { nil: undefined });
+  fc.assert(
+    fc.property(anything, fc.integer({ min: 100, max: 999 }), header, (text, status, value) => {
+      const headers = { 'retry-after': value, 'www-authenticate': value, date: value };
+      const body = text.replaceAll('a', secret.reveal());
+
+      const fault = faultOfAnswer(sentOf(body, { status, headers, secrets: [secret] }), 'api');
+
+      expect(faultKinds).toContain(fault.code);
+      expect(`${fault.message} ${fault.serviceCode}`).not.toContain(secret.reveal());
+      expect(fault.message.length).toBeLessThan(420);
+    }),
+  );
 });
 
-describe('mayBeCursorRejection', () => {
-  it.each<[number, unknown, boolean]>([
-    ...[400, 403, 404, 409, 410, 422].flatMap((status): [number, unknown, boolean][] => [
-      [status, '', true],
-      [status, page, true],
-    ]),
-    [400, coded('validation_error'), true],
-    [410, coded('cursor_expired'), true],
-    [401, '', false],
-    [403, coded('insufficient_scope'), false],
-    [400, coded('invalid_token'), false],
-    [400, coded('version_header_missing'), false],
-    [403, coded('rate_limit_exceeded'), false],
-    [429, '', false],
-    [500, '', false],
-    [301, '', false],
-  ])('is for %i %j %s', (status, body, expected) => {
-    expect(mayBeCursorRejection(faultOf('api', status, body))).toBe(expected);
-  });
+const later = 'Fri, 20 Nov 2026 12:01:00 GMT';
+it.each<[status: number, value: string, date: string | undefined, waitMs: number | undefined]>([
+  [429, '7', undefined, 7_000],
+  [503, '1.5', undefined, 1_500],
+  [429, '99999999999', undefined, 86_400_000],
+  // From the answer's own date, unless that is missing or implausible.
+  [429, 'Fri, 20 Nov 2026 11:00:30 GMT', 'Fri, 20 Nov 2026 11:00:00 GMT', 30_000],
+  [429, later, undefined, 60_000],
+  [429, later, 'today', 60_000],
+  [429, later, 'Fri, 31 Dec 9999 23:59:59 GMT', 60_000],
+  [429, later, 'Thu, 01 Jan 1970 00:00:00 GMT', 60_000],
+  // Only these two statuses ask everybody to wait.
+  [500, '7', undefined, undefined],
+  [403, '7', undefined, undefined],
+  ...['', 'soon', '-5', '0', '1e3', '2026-11-20', 'Fri, 20 Nov 2020 12:00:00 GMT', 'x GMT'].map(
+    (value): [number, string, undefined, undefined] => [429, value, undefined, undefined],
+  ),
+])('Retry-After of %i, %j with the Date %s is a wait of %s ms', (status, value, date, waitMs) => {
+  expect(faultOf('api', status, '', { 'retry-after': value, date }).retryAfterMs).toBe(waitMs);
+});
+
+it.each<[number, unknown, boolean]>([
+  ...[400, 403, 404, 409, 410, 422].flatMap((status): [number, unknown, boolean][] => [
+    [status, '', true],
+    [status, page, true],
+  ]),
+  [400, coded('validation_error'), true],
+  [410, coded('cursor_expired'), true],
+  [401, '', false],
+  [403, coded('insufficient_scope'), false],
+  [400, coded('invalid_token'), false],
+  [400, coded('version_header_missing'), false],
+  [403, coded('rate_limit_exceeded'), false],
+  [429, '', false],
+  [500, '', false],
+  [301, '', false],
+])('a cursor counts as rejected for %i %j %s', (status, body, expected) => {
+  expect(mayBeCursorRejection(faultOf('api', status, body))).toBe(expected);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
 import { withHold } from '../../../../shared/domain/holds.ts';
@@ -52,200 +52,191 @@ async function setUp() {
   return { clock, store, stored, observer, main, start, first: start(), second: start() };
 }
 
-describe('holds because of answers', () => {
-  it('are of the bridge when two accounts answer 403, and at once for 429', async () => {
-    const { clock, store, first, second } = await setUp();
-    await first.answered('main', 1, 'forbidden');
-    await second.answered('shop', 1, 'forbidden');
-    await second.answered('main', 2, 'rate-limited', 3_000);
+it('a hold is of the bridge when two accounts answer 403, or one 429', async () => {
+  const { clock, store, first, second } = await setUp();
+  await first.answered('main', 1, 'forbidden');
+  await second.answered('shop', 1, 'forbidden');
+  await second.answered('main', 2, 'rate-limited', 3_000);
 
-    expect((await store.read()).holds).toMatchObject([
-      { kind: 'circuit', forMs: 1_800_000 },
-      { kind: 'service', forMs: 3_000 },
-    ]);
-    clock.advance(1_001);
-    expect(await first.enter('shop 2')).toBe('paused');
-  });
-
-  it('are made of evidence from several processes, each of which has seen one answer', async () => {
-    const { main, start } = await setUp();
-    for (const advert of [1, 2, 3]) {
-      const process = start();
-      expect(await process.admit(`main ${advert}`)).toBe('admitted');
-      await process.answered('main', advert, 'transient');
-    }
-
-    expect((await main())?.holds).toMatchObject([{ kind: 'service', fault: 'transient' }]);
-    expect(await start().admit('main 4')).toBe('account-paused');
-  });
-
-  it('are made by the next answer where one could not be stored', async () => {
-    const { clock, store, first } = await setUp();
-    const fault = new BridgeFault('rate-limited', 'wait', { retryAfterMs: 3_000 });
-    const answer = { account: 'main', fault, sentAt: clock.now(), isUndecided: false };
-    vi.spyOn(first.budget, 'change').mockRejectedValueOnce(new Error('throttled'));
-
-    await first.holds.answered({ ...answer, resource: 'main 1' });
-    clock.advance(5_000);
-    await first.holds.answered({ ...answer, resource: 'main 2', sentAt: clock.now() });
-
-    expect((await store.read()).holds).toMatchObject([{ kind: 'service' }]);
-  });
-
-  it('let one request try, which is claimed once, and end with its success', async () => {
-    const { clock, main, first, second } = await setUp();
-    for (const advert of [1, 2, 3]) await first.answered('main', advert, 'token-rejected');
-    clock.advance(5_000);
-
-    expect(await second.admit('main 1')).toBe('account-paused');
-    expect(await second.admit('main 9')).toBe('admitted');
-    expect(await second.admit('main 9')).toBe('admitted');
-    expect(await first.admit('main 8')).toBe('account-paused');
-    expect(await first.admit('main feed')).toBe('admitted');
-
-    await second.answered('main', 9);
-    expect((await main())?.holds).toBeUndefined();
-    expect(await first.admit('main 8')).toBe('admitted');
-  });
-
-  it('give the turn to another if the process that claimed it does not answer', async () => {
-    const { clock, first, second } = await setUp();
-    for (const advert of [1, 2, 3]) await first.answered('main', advert, 'transient');
-    clock.advance(5_000);
-    expect(await first.admit('main 8')).toBe('admitted');
-
-    clock.advance(29_999);
-    expect(await second.admit('main 9')).toBe('account-paused');
-    clock.advance(1);
-    expect(await second.admit('main 9')).toBe('admitted');
-  });
-
-  it('are not made of an answer that the next one decides', async () => {
-    const { clock, store, main, first } = await setUp();
-    const fault = new BridgeFault('forbidden', 'forbidden');
-    for (const account of ['main', 'shop']) {
-      const answer = { account, resource: `${account} feed`, fault, sentAt: clock.now() };
-      await first.holds.answered({ ...answer, isUndecided: true });
-    }
-
-    expect([(await store.read()).holds, (await main())?.holds]).toEqual([undefined, undefined]);
-  });
-
-  it('need no write while all answers are good', async () => {
-    const { store, stored, first } = await setUp();
-    await first.answered('main', 1);
-    store.change = () => Promise.reject(new Error('nothing is to be written'));
-    stored.change = () => Promise.reject(new Error('nothing is to be written'));
-
-    for (const advert of [2, 3, 'feed'] as const) await first.answered('main', advert);
-  });
-
-  it('are logged with what the service has answered', async () => {
-    const { observer, first } = await setUp();
-    await first.answered('main', 1, 'forbidden');
-    expect(observer.lines).toEqual([]);
-    await first.answered('shop', 1, 'forbidden');
-
-    expect(observer.lines).toMatchObject([
-      { level: 'warn', fields: { fault: 'forbidden', answer: 'forbidden', seconds: 1_800 } },
-    ]);
-    expect(observer.counted(metrics.circuitOpened)).toBe(1);
-    expect(observer.counted(metrics.needsAttention)).toBe(1);
-  });
+  expect((await store.read()).holds).toMatchObject([
+    { kind: 'circuit', forMs: 1_800_000 },
+    { kind: 'service', forMs: 3_000 },
+  ]);
+  clock.advance(1_001);
+  expect(await first.enter('shop 2')).toBe('paused');
 });
 
-describe('the answer of a trial', () => {
-  it('ends both of two holds by a success', async () => {
-    const { store, first } = await setUp();
-    for (const kind of ['circuit', 'service'] as const)
-      await holdBridge(store, serviceHold(kind, startMs - 1));
-    expect(await first.enter('main 1')).toBe('admitted');
-
-    await first.answered('main', 1);
-
-    expect((await store.read()).holds).toBeUndefined();
-  });
-
-  it('holds the whole bridge if it is a 429 for an account', async () => {
-    const { clock, store, first } = await setUp();
-    for (const advert of [1, 2, 3]) await first.answered('main', advert, 'transient');
-    clock.advance(10_000);
-    expect(await first.admit('main 4')).toBe('admitted');
-
-    await first.answered('main', 4, 'rate-limited', 9_000);
-
-    expect((await store.read()).holds).toMatchObject([{ fault: 'rate-limited', forMs: 9_000 }]);
-  });
-});
-
-describe('a hold of the bridge', () => {
-  const pause = (forMs: number) => serviceHold('service', startMs + forMs);
-
-  it('stops every process within a second, and is over a second after it was ended early', async () => {
-    const { clock, store, first, second } = await setUp();
-    expect(await second.enter('main 1')).toBe('admitted');
-    await first.budget.change((state) => withHold(state, pause(60_000)));
-    expect(await first.enter('main 1')).toBe('paused');
-    clock.advance(1_001);
-    expect(await second.enter('main 1')).toBe('paused');
-
-    await freeBridge(store);
-    clock.advance(1_001);
-    expect([await first.enter('main 1'), await second.enter('main 1')]).toEqual(['admitted', 'admitted']);
-  });
-
-  it('stands although a read of the store began before it', async () => {
-    const { clock, store, first } = await setUp();
-    store.read = async () => {
-      await first.budget.change((state) => withHold(state, pause(90_000)));
-      return { nextSlotMs: 0 };
-    };
-    clock.advance(1_001);
-
-    expect(await first.enter('main 1')).toBe('paused');
-  });
-
-  it('holds here even if it cannot be stored, which is logged', async () => {
-    const { store, observer, first } = await setUp();
-    const error = new Error('table gone');
-    await first.enter('main 1');
-    store.change = () => Promise.reject(error);
-
-    await first.answered('main', 1, 'rate-limited', 60_000);
-
-    expect(await first.enter('main 2')).toBe('paused');
-    expect(observer.lines).toContainEqual(
-      expect.objectContaining({ fields: { error: expect.objectContaining({ cause: error }) } }),
-    );
-  });
-});
-
-describe('403 for the only account, as another process has listed', () => {
-  /** @returns the holds after three forbidden adverts, and what another process is answered about the feed */
-  async function holdsAfter(feedAnswers: readonly (FaultKind | undefined)[]) {
-    const { clock, store, stored, main, first, second } = await setUp();
-    await stored.change('shop', (account) => ({ ...account, ...stopped('refresh-token-rejected') }));
-    await first.partnerAccounts.list();
-    await first.answered('main', 0);
-    clock.advance(1_001);
-    await second.enter('main 1');
-    for (const advert of [1, 2, 3]) await second.answered('main', advert, 'forbidden');
-    clock.advance(1_001);
-    await first.enter('main feed');
-    for (const answer of feedAnswers) await first.answered('main', 'feed', answer);
-    return { own: (await main())?.holds, ofBridge: (await store.read()).holds };
+it('a hold is made of evidence from several processes with one answer each', async () => {
+  const { main, start } = await setUp();
+  for (const advert of [1, 2, 3]) {
+    const process = start();
+    expect(await process.admit(`main ${advert}`)).toBe('admitted');
+    await process.answered('main', advert, 'transient');
   }
 
-  it('holds only its adverts while its feed is read', async () => {
-    const { own, ofBridge } = await holdsAfter([undefined, 'forbidden']);
+  expect((await main())?.holds).toMatchObject([{ kind: 'service', fault: 'transient' }]);
+  expect(await start().admit('main 4')).toBe('account-paused');
+});
 
-    expect(own).toMatchObject([{ kind: 'service', fault: 'forbidden' }]);
-    expect(ofBridge).toBeUndefined();
-  });
+it('a hold that could not be stored is made by the next answer', async () => {
+  const { clock, store, first } = await setUp();
+  const fault = new BridgeFault('rate-limited', 'wait', { retryAfterMs: 3_000 });
+  const answer = { account: 'main', fault, sentAt: clock.now(), isUndecided: false };
+  vi.spyOn(first.budget, 'change').mockRejectedValueOnce(new Error('throttled'));
 
-  it('opens the circuit when its feed is forbidden too', async () => {
-    const { ofBridge } = await holdsAfter(['forbidden']);
+  await first.holds.answered({ ...answer, resource: 'main 1' });
+  clock.advance(5_000);
+  await first.holds.answered({ ...answer, resource: 'main 2', sentAt: clock.now() });
 
-    expect(ofBridge).toMatchObject([{ kind: 'circuit', forMs: 1_800_000 }]);
-  });
+  expect((await store.read()).holds).toMatchObject([{ kind: 'service' }]);
+});
+
+it('a hold lets one request try, claimed once, and ends with its success', async () => {
+  const { clock, main, first, second } = await setUp();
+  for (const advert of [1, 2, 3]) await first.answered('main', advert, 'token-rejected');
+  clock.advance(5_000);
+
+  expect(await second.admit('main 1')).toBe('account-paused');
+  expect(await second.admit('main 9')).toBe('admitted');
+  expect(await second.admit('main 9')).toBe('admitted');
+  expect(await first.admit('main 8')).toBe('account-paused');
+  expect(await first.admit('main feed')).toBe('admitted');
+
+  await second.answered('main', 9);
+  expect((await main())?.holds).toBeUndefined();
+  expect(await first.admit('main 8')).toBe('admitted');
+});
+
+it('a hold gives the trial to another process when the first is silent', async () => {
+  const { clock, first, second } = await setUp();
+  for (const advert of [1, 2, 3]) await first.answered('main', advert, 'transient');
+  clock.advance(5_000);
+  expect(await first.admit('main 8')).toBe('admitted');
+
+  clock.advance(29_999);
+  expect(await second.admit('main 9')).toBe('account-paused');
+  clock.advance(1);
+  expect(await second.admit('main 9')).toBe('admitted');
+});
+
+it('a hold is not made of an answer that the next one decides', async () => {
+  const { clock, store, main, first } = await setUp();
+  const fault = new BridgeFault('forbidden', 'forbidden');
+  for (const account of ['main', 'shop']) {
+    const answer = { account, resource: `${account} feed`, fault, sentAt: clock.now() };
+    await first.holds.answered({ ...answer, isUndecided: true });
+  }
+
+  expect([(await store.read()).holds, (await main())?.holds]).toEqual([undefined, undefined]);
+});
+
+it('good answers need no write', async () => {
+  const { store, stored, first } = await setUp();
+  await first.answered('main', 1);
+  store.change = () => Promise.reject(new Error('nothing is to be written'));
+  stored.change = () => Promise.reject(new Error('nothing is to be written'));
+
+  for (const advert of [2, 3, 'feed'] as const) await first.answered('main', advert);
+});
+
+it('a hold is logged with what the service has answered', async () => {
+  const { observer, first } = await setUp();
+  await first.answered('main', 1, 'forbidden');
+  expect(observer.lines).toEqual([]);
+  await first.answered('shop', 1, 'forbidden');
+
+  expect(observer.lines).toMatchObject([
+    { level: 'warn', fields: { fault: 'forbidden', answer: 'forbidden', seconds: 1_800 } },
+  ]);
+  expect(observer.counted(metrics.circuitOpened)).toBe(1);
+  expect(observer.counted(metrics.needsAttention)).toBe(1);
+});
+
+it('a trial’s success ends both of two holds', async () => {
+  const { store, first } = await setUp();
+  for (const kind of ['circuit', 'service'] as const) await holdBridge(store, serviceHold(kind, startMs - 1));
+  expect(await first.enter('main 1')).toBe('admitted');
+
+  await first.answered('main', 1);
+
+  expect((await store.read()).holds).toBeUndefined();
+});
+
+it('a trial’s 429 for an account holds the whole bridge', async () => {
+  const { clock, store, first } = await setUp();
+  for (const advert of [1, 2, 3]) await first.answered('main', advert, 'transient');
+  clock.advance(10_000);
+  expect(await first.admit('main 4')).toBe('admitted');
+
+  await first.answered('main', 4, 'rate-limited', 9_000);
+
+  expect((await store.read()).holds).toMatchObject([{ fault: 'rate-limited', forMs: 9_000 }]);
+});
+
+const pause = (forMs: number) => serviceHold('service', startMs + forMs);
+
+it('a bridge hold stops all processes within a second, and ends as fast', async () => {
+  const { clock, store, first, second } = await setUp();
+  expect(await second.enter('main 1')).toBe('admitted');
+  await first.budget.change((state) => withHold(state, pause(60_000)));
+  expect(await first.enter('main 1')).toBe('paused');
+  clock.advance(1_001);
+  expect(await second.enter('main 1')).toBe('paused');
+
+  await freeBridge(store);
+  clock.advance(1_001);
+  expect([await first.enter('main 1'), await second.enter('main 1')]).toEqual(['admitted', 'admitted']);
+});
+
+it('a bridge hold stands although a read of the store began before it', async () => {
+  const { clock, store, first } = await setUp();
+  store.read = async () => {
+    await first.budget.change((state) => withHold(state, pause(90_000)));
+    return { nextSlotMs: 0 };
+  };
+  clock.advance(1_001);
+
+  expect(await first.enter('main 1')).toBe('paused');
+});
+
+it('a bridge hold holds here even if it cannot be stored, which is logged', async () => {
+  const { store, observer, first } = await setUp();
+  const error = new Error('table gone');
+  await first.enter('main 1');
+  store.change = () => Promise.reject(error);
+
+  await first.answered('main', 1, 'rate-limited', 60_000);
+
+  expect(await first.enter('main 2')).toBe('paused');
+  expect(observer.lines).toContainEqual(
+    expect.objectContaining({ fields: { error: expect.objectContaining({ cause: error }) } }),
+  );
+});
+
+/** @returns the holds after three forbidden adverts, and what another process is answered about the feed */
+async function holdsAfter(feedAnswers: readonly (FaultKind | undefined)[]) {
+  const { clock, store, stored, main, first, second } = await setUp();
+  await stored.change('shop', (account) => ({ ...account, ...stopped('refresh-token-rejected') }));
+  await first.partnerAccounts.list();
+  await first.answered('main', 0);
+  clock.advance(1_001);
+  await second.enter('main 1');
+  for (const advert of [1, 2, 3]) await second.answered('main', advert, 'forbidden');
+  clock.advance(1_001);
+  await first.enter('main feed');
+  for (const answer of feedAnswers) await first.answered('main', 'feed', answer);
+  return { own: (await main())?.holds, ofBridge: (await store.read()).holds };
+}
+
+it('a 403 for the only account holds its adverts while its feed is read', async () => {
+  const { own, ofBridge } = await holdsAfter([undefined, 'forbidden']);
+
+  expect(own).toMatchObject([{ kind: 'service', fault: 'forbidden' }]);
+  expect(ofBridge).toBeUndefined();
+});
+
+it('a 403 for the only account opens the circuit when its feed fails too', async () => {
+  const { ofBridge } = await holdsAfter(['forbidden']);
+
+  expect(ofBridge).toMatchObject([{ kind: 'circuit', forMs: 1_800_000 }]);
 });

@@ -123,7 +123,7 @@ it.each([
   expect(webhook?.reason).toMatch(/^it cannot be reached: the certificate /);
 });
 
-it('names NODE_EXTRA_CA_CERTS when the certificate is of an unknown authority', async () => {
+it('an error names NODE_EXTRA_CA_CERTS when the authority is unknown', async () => {
   const port = await startTlsServer((_request, response) => response.end('here'), goodIdentity);
 
   expect(await answerOf(`https://localhost:${port}`)).toMatch(

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Clock } from '../../../../shared/domain/clock.ts';
 import { createCachedBudget } from '../../../../shared/partner-api/cached-rows.ts';
 import { createRateLimiter, type RateLimiterOptions } from '../../../../shared/partner-api/rate-limiter.ts';
@@ -54,157 +54,155 @@ async function starts(clock: VirtualClock, enter: () => Promise<unknown>, count:
   return times;
 }
 
-describe('the rate', () => {
-  it('gives callers turns a little further apart than the rate demands, by one write', async () => {
-    const { clock, rateLimiter, reserved } = setUp();
+it('callers get turns a little further apart than the rate, by one write', async () => {
+  const { clock, rateLimiter, reserved } = setUp();
 
-    const times = await starts(clock, () => rateLimiter.enter('a', farMs), 10);
+  const times = await starts(clock, () => rateLimiter.enter('a', farMs), 10);
 
-    expect([times[0], reserved]).toEqual([0, [10]]);
-    for (const [i, time] of times.entries()) expect(Math.abs(time - i * 105)).toBeLessThanOrEqual(1);
-  });
+  expect([times[0], reserved]).toEqual([0, [10]]);
+  for (const [i, time] of times.entries()) expect(Math.abs(time - i * 105)).toBeLessThanOrEqual(1);
+});
 
-  it('goes on after the clock was set back, for who was there before and for who comes then', async () => {
-    const { clock, rateLimiter, other } = setUp();
-    await starts(clock, () => rateLimiter.enter('a', farMs), 20);
-    clock.advance(-5 * 3_600_000);
-    const deadlineMs = clock.now() + 10_000;
+it('the rate limiter goes on for everyone after the clock was set back', async () => {
+  const { clock, rateLimiter, other } = setUp();
+  await starts(clock, () => rateLimiter.enter('a', farMs), 20);
+  clock.advance(-5 * 3_600_000);
+  const deadlineMs = clock.now() + 10_000;
 
-    expect(await starts(clock, () => rateLimiter.enter('a', deadlineMs), 2)).toHaveLength(2);
-    expect(await starts(clock, () => other.enter('a', deadlineMs), 2)).toHaveLength(2);
-  });
+  expect(await starts(clock, () => rateLimiter.enter('a', deadlineMs), 2)).toHaveLength(2);
+  expect(await starts(clock, () => other.enter('a', deadlineMs), 2)).toHaveLength(2);
+});
 
-  it('keeps the slots of others when one process has a clock that is ahead', async () => {
-    const { clock, store, rateLimiter } = setUp();
-    const ahead: Clock = { ...clock, now: () => clock.now() + 15_000 };
-    const early = limiterOf(store, ahead);
-    const times: number[] = [];
-    const ask = async (limiter: typeof rateLimiter, deadlineMs: number) => {
-      await limiter.enter('a', deadlineMs);
-      times.push(clock.now());
-    };
-    const asked: Promise<unknown>[] = [];
-    for (let request = 0; request < 240; request += 1) {
-      const isEarly = (request * 7) % 13 < 6;
-      asked.push(ask(isEarly ? early : rateLimiter, (isEarly ? ahead : clock).now() + 20_000));
-      await clock.run(clock.now() + ((request * 37) % 170));
-    }
-    await clock.run();
+it('the slots of others are kept when one process has a fast clock', async () => {
+  const { clock, store, rateLimiter } = setUp();
+  const ahead: Clock = { ...clock, now: () => clock.now() + 15_000 };
+  const early = limiterOf(store, ahead);
+  const times: number[] = [];
+  const ask = async (limiter: typeof rateLimiter, deadlineMs: number) => {
+    await limiter.enter('a', deadlineMs);
+    times.push(clock.now());
+  };
+  const asked: Promise<unknown>[] = [];
+  for (let request = 0; request < 240; request += 1) {
+    const isEarly = (request * 7) % 13 < 6;
+    asked.push(ask(isEarly ? early : rateLimiter, (isEarly ? ahead : clock).now() + 20_000));
+    await clock.run(clock.now() + ((request * 37) % 170));
+  }
+  await clock.run();
 
-    expect((await Promise.allSettled(asked)).filter(({ status }) => status === 'rejected')).toEqual([]);
-    // It learns of its clock by its second reservation.
-    for (const from of times.filter((time) => time > startMs + 2_000))
-      expect(times.filter((time) => time >= from && time < from + 1_000).length).toBeLessThanOrEqual(11);
-    expect(Math.max(...times)).toBeLessThan(startMs + 27_000);
-  });
+  expect((await Promise.allSettled(asked)).filter(({ status }) => status === 'rejected')).toEqual([]);
+  // It learns of its clock by its second reservation.
+  for (const from of times.filter((time) => time > startMs + 2_000))
+    expect(times.filter((time) => time >= from && time < from + 1_000).length).toBeLessThanOrEqual(11);
+  expect(Math.max(...times)).toBeLessThan(startMs + 27_000);
+});
 
-  it('loses no slot while the store is slow', async () => {
-    const { clock, store, reserved, rateLimiter } = setUp();
-    const { change } = store;
-    store.change = async (rule) => {
-      const changed = await change(rule);
-      await clock.sleep(100);
-      return changed;
-    };
-    for (let request = 0; request < 10; request += 1) {
-      await starts(clock, () => rateLimiter.enter('a', farMs), 1);
-      clock.advance(1_000);
-    }
-
-    // The duration is known after the first reservation.
-    expect(reserved).toHaveLength(11);
-  });
-
-  const scene = fc.record({
-    rate: fc.constantFrom(1, 3, 10, 50, 400),
-    rateLimiters: fc.integer({ min: 1, max: 4 }),
-    arrivals: fc.array(fc.record({ rateLimiter: fc.nat(), afterMs: fc.integer({ min: 0, max: 400 }) }), {
-      minLength: 1,
-      maxLength: 60,
-    }),
-    seed: fc.integer(),
-  });
-
-  /** Mostly small, at times large: how timers and stores are. */
-  function delays(seed: number): () => number {
-    let state = seed;
-    const random = () => {
-      state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
-      return (state >>> 0) / 2 ** 32;
-    };
-    return () => (random() < 0.7 ? 3 : 300) * random();
+it('no slot is lost while the store is slow', async () => {
+  const { clock, store, reserved, rateLimiter } = setUp();
+  const { change } = store;
+  store.change = async (rule) => {
+    const changed = await change(rule);
+    await clock.sleep(100);
+    return changed;
+  };
+  for (let request = 0; request < 10; request += 1) {
+    await starts(clock, () => rateLimiter.enter('a', farMs), 1);
+    clock.advance(1_000);
   }
 
-  it('is kept in any second, by all rateLimiters together, however late timers and store are', async () => {
-    await fc.assert(
-      fc.asyncProperty(scene, async ({ rate, rateLimiters, arrivals, seed }) => {
-        const delay = delays(seed);
-        const clock = createVirtualClock(delay);
-        const inner = createBudgetStore(createInMemoryStore());
-        const store: BudgetStore = {
-          ...inner,
-          async change(rule) {
-            const changed = await inner.change(rule);
-            await clock.sleep(delay());
-            return changed;
-          },
-        };
-        const all = Array.from({ length: rateLimiters }, () =>
-          limiterOf(store, clock, { maxRequestsPerSecond: rate }),
-        );
-        const times: number[] = [];
+  // The duration is known after the first reservation.
+  expect(reserved).toHaveLength(11);
+});
 
-        const calls = arrivals.map(async ({ rateLimiter, afterMs }) => {
-          await clock.sleep(afterMs);
-          await all[rateLimiter % rateLimiters]?.enter('a', farMs);
-          times.push(clock.now());
-        });
-        await clock.run();
-        await Promise.all(calls);
+const scene = fc.record({
+  rate: fc.constantFrom(1, 3, 10, 50, 400),
+  rateLimiters: fc.integer({ min: 1, max: 4 }),
+  arrivals: fc.array(fc.record({ rateLimiter: fc.nat(), afterMs: fc.integer({ min: 0, max: 400 }) }), {
+    minLength: 1,
+    maxLength: 60,
+  }),
+  seed: fc.integer(),
+});
 
-        expect(times).toHaveLength(arrivals.length);
-        times.sort((a, b) => a - b);
-        for (const [i, from] of times.entries()) {
-          const within = times.slice(i).filter((time) => time < from + 1000).length;
-          expect(within).toBeLessThanOrEqual(rate);
-        }
-      }),
-      { numRuns: 60 },
-    );
-  });
+/** Mostly small, at times large: how timers and stores are. */
+function delays(seed: number): () => number {
+  let state = seed;
+  const random = () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
+    return (state >>> 0) / 2 ** 32;
+  };
+  return () => (random() < 0.7 ? 3 : 300) * random();
+}
 
-  it.each([45, 80])('is made use of where each timer is late by %i ms', async (lateMs) => {
-    const clock = createVirtualClock(() => lateMs);
-    const rateLimiter = limiterOf(createBudgetStore(createInMemoryStore()), clock);
+it('the rate is kept in any second by all limiters, however late they are', async () => {
+  await fc.assert(
+    fc.asyncProperty(scene, async ({ rate, rateLimiters, arrivals, seed }) => {
+      const delay = delays(seed);
+      const clock = createVirtualClock(delay);
+      const inner = createBudgetStore(createInMemoryStore());
+      const store: BudgetStore = {
+        ...inner,
+        async change(rule) {
+          const changed = await inner.change(rule);
+          await clock.sleep(delay());
+          return changed;
+        },
+      };
+      const all = Array.from({ length: rateLimiters }, () =>
+        limiterOf(store, clock, { maxRequestsPerSecond: rate }),
+      );
+      const times: number[] = [];
 
-    const times = await starts(clock, () => rateLimiter.enter('a', farMs), 20);
+      const calls = arrivals.map(async ({ rateLimiter, afterMs }) => {
+        await clock.sleep(afterMs);
+        await all[rateLimiter % rateLimiters]?.enter('a', farMs);
+        times.push(clock.now());
+      });
+      await clock.run();
+      await Promise.all(calls);
 
-    expect(times.at(-1)).toBeLessThan(3_000);
-  });
+      expect(times).toHaveLength(arrivals.length);
+      times.sort((a, b) => a - b);
+      for (const [i, from] of times.entries()) {
+        const within = times.slice(i).filter((time) => time < from + 1000).length;
+        expect(within).toBeLessThanOrEqual(rate);
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
 
-  it('refuses at once when there is no slot before the deadline, and reserves none', async () => {
-    const { clock, rateLimiter, reserved } = setUp();
-    const first = Array.from({ length: 10 }, () => rateLimiter.enter('a', farMs));
-    await clock.run(startMs);
+it.each([45, 80])('the rate is used up when each timer is late by %i ms', async (lateMs) => {
+  const clock = createVirtualClock(() => lateMs);
+  const rateLimiter = limiterOf(createBudgetStore(createInMemoryStore()), clock);
 
-    const fault = await faultOf(rateLimiter.enter('b', startMs + 500));
+  const times = await starts(clock, () => rateLimiter.enter('a', farMs), 20);
 
-    expect(fault).toMatchObject({ code: 'paused', retryAfterMs: 1050 });
-    expect(fault.message).toContain('b');
-    expect(reserved).toHaveLength(1);
-    await clock.run();
-    await Promise.all(first);
-  });
+  expect(times.at(-1)).toBeLessThan(3_000);
+});
 
-  it('is a passing fault when the store cannot be reached, and goes on when it can be again', async () => {
-    const { clock, rateLimiter, store } = setUp();
-    const { change } = store;
-    store.change = () => Promise.reject(new Error('table gone'));
+it('a call is refused at once, unreserved, when no slot precedes its end', async () => {
+  const { clock, rateLimiter, reserved } = setUp();
+  const first = Array.from({ length: 10 }, () => rateLimiter.enter('a', farMs));
+  await clock.run(startMs);
 
-    const fault = await faultOf(rateLimiter.enter('a', farMs));
-    store.change = change;
+  const fault = await faultOf(rateLimiter.enter('b', startMs + 500));
 
-    expect(fault).toMatchObject({ code: 'transient' });
-    expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toEqual([0]);
-  });
+  expect(fault).toMatchObject({ code: 'paused', retryAfterMs: 1050 });
+  expect(fault.message).toContain('b');
+  expect(reserved).toHaveLength(1);
+  await clock.run();
+  await Promise.all(first);
+});
+
+it('an unreachable store is a passing fault, and limiting goes on after it', async () => {
+  const { clock, rateLimiter, store } = setUp();
+  const { change } = store;
+  store.change = () => Promise.reject(new Error('table gone'));
+
+  const fault = await faultOf(rateLimiter.enter('a', farMs));
+  store.change = change;
+
+  expect(fault).toMatchObject({ code: 'transient' });
+  expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toEqual([0]);
 });

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 /** The built-in modules that Node has loaded when the process that runs `code` ends. */
 function loadedBy(code: string): string[] {
@@ -13,16 +13,14 @@ function loadedBy(code: string): string[] {
 
 const undiciOfNode = /deps\/undici/;
 
-describe('what is loaded', () => {
-  it('can be seen by this test', () => {
-    expect(loadedBy("import 'node:http'")).toContainEqual(expect.stringMatching(undiciOfNode));
-  });
-
-  // The drain and the fan-out load the client with every cold start, the command line with every command.
-  it.each(['shared/partner-api/client.ts', 'operators/cli/cli.ts', 'operators/cli/run/run-bridge.ts'])(
-    'for %s has no HTTP client beside ours',
-    (file) => {
-      expect(loadedBy(`import './${file}'`)).not.toContainEqual(expect.stringMatching(undiciOfNode));
-    },
-  );
+it('loading an HTTP client can be seen by this test', () => {
+  expect(loadedBy("import 'node:http'")).toContainEqual(expect.stringMatching(undiciOfNode));
 });
+
+// The drain and the fan-out load the client with every cold start, the command line with every command.
+it.each(['shared/partner-api/client.ts', 'operators/cli/cli.ts', 'operators/cli/run/run-bridge.ts'])(
+  'loading %s brings no HTTP client beside ours',
+  (file) => {
+    expect(loadedBy(`import './${file}'`)).not.toContainEqual(expect.stringMatching(undiciOfNode));
+  },
+);

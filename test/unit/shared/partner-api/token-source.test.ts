@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { ShapeError } from '../../../../shared/contract/checks.ts';
 import type { RefreshOutcome, Rejection } from '../../../../shared/contract/invocations.ts';
 import { BridgeFault } from '../../../../shared/domain/faults.ts';
@@ -92,251 +92,244 @@ function setUp() {
   };
 }
 
-describe('the current token', () => {
-  it('is the same object for each version, whose secret is read once', async () => {
-    const { find, state, clock } = setUp();
-    const found = await Promise.all([find(), find()]);
-    for (let time = 0; time < 30; time += 1) {
-      clock.advance(5_001);
-      found.push(...(await Promise.all([find(), find()])));
-    }
+it('the current token is one object a version, its secret read once', async () => {
+  const { find, state, clock } = setUp();
+  const found = await Promise.all([find(), find()]);
+  for (let time = 0; time < 30; time += 1) {
+    clock.advance(5_001);
+    found.push(...(await Promise.all([find(), find()])));
+  }
 
-    expect(new Set(found.map(({ token }) => token)).size).toBe(1);
-    expect(state).toMatchObject({ reads: 1, rowReads: 31 });
-  });
-
-  it('needs no read of a row that was just listed, but one after the clock was set back', async () => {
-    const { current, state, partnerAccounts, clock } = setUp();
-    await partnerAccounts.list();
-    await current();
-    expect(state.rowReads).toBe(0);
-
-    clock.advance(-3_600_000);
-    await current();
-    expect(state).toMatchObject({ rowReads: 1, reads: 1 });
-  });
-
-  it('waits until the secret shows the version that the row names', async () => {
-    const { current, state, asked, clock } = setUp();
-    state.row = { token: { version: '2', expiresAt: 0, usedAt: 0 } };
-
-    const token = current();
-    await clock.run(startMs + 700);
-    state.version = 2;
-    await clock.run();
-
-    expect(await token).toBe('access-2');
-    expect(asked).toEqual([]);
-  });
-
-  it('is renewed before it is sent when it has expired, unless another process did that', async () => {
-    const { current, asked, clock, renew } = setUp();
-    await current();
-    clock.advance(3_600_000);
-    renew();
-    expect(await current()).toBe('access-2');
-    expect(asked).toEqual([]);
-
-    clock.advance(3_600_000);
-    expect(await current()).toBe('access-3');
-    expect(asked).toEqual(['2 expired']);
-  });
-
-  it('is used although it has expired by this clock, once it was renewed, until it is rejected', async () => {
-    const { current, tokens, state, asked, outcomes } = setUp();
-    state.expiresAt = startMs - 1;
-    const renewExpired = async (): Promise<RefreshOutcome> => {
-      state.version += 1;
-      return { kind: 'renewed' };
-    };
-    outcomes.push(renewExpired, renewExpired);
-
-    expect([await current(), await current()]).toEqual(['access-2', 'access-2']);
-    tokens.reject('main', '2', 'token-rejected');
-    expect(await current()).toBe('access-3');
-    expect(asked).toEqual(['1 expired', '2 token-rejected']);
-  });
-
-  it.each<[string, string, (world: ReturnType<typeof setUp>) => void]>([
-    [
-      'there is no secret until the deadline',
-      'transient',
-      ({ state }) => {
-        state.isThere = false;
-      },
-    ],
-    [
-      'the secret is half-written',
-      'malformed-state',
-      ({ reader }) => {
-        const error = new ShapeError('secret', [{ path: 'scope', expected: 'text' }]);
-        reader.read = () => Promise.reject(error);
-      },
-    ],
-    [
-      'reading the row takes longer than it may be old',
-      'transient',
-      ({ rows, clock }) => {
-        rows.read = async () => void clock.advance(5_001) as undefined;
-      },
-    ],
-  ])('is a fault when %s', async (_when, code, prepare) => {
-    const world = setUp();
-    prepare(world);
-
-    const fault = faultOf(world.current());
-    await world.clock.run();
-
-    expect((await fault).code).toBe(code);
-  });
+  expect(new Set(found.map(({ token }) => token)).size).toBe(1);
+  expect(state).toMatchObject({ reads: 1, rowReads: 31 });
 });
 
-describe('a rejected token', () => {
-  it('is renewed once for all requests, late ones too', async () => {
-    const { current, renewed, asked } = setUp();
-    await current();
+it('a listed row needs no read, but one after the clock was set back', async () => {
+  const { current, state, partnerAccounts, clock } = setUp();
+  await partnerAccounts.list();
+  await current();
+  expect(state.rowReads).toBe(0);
 
-    const all = await Promise.all(Array.from({ length: 10 }, (_, index) => renewed(farMs + index)));
+  clock.advance(-3_600_000);
+  await current();
+  expect(state).toMatchObject({ rowReads: 1, reads: 1 });
+});
 
-    expect(new Set([...all, await renewed()])).toEqual(new Set(['access-2']));
-    expect(asked).toEqual(['1 token-rejected']);
-  });
+it('the current token waits until the secret shows the row’s version', async () => {
+  const { current, state, asked, clock } = setUp();
+  state.row = { token: { version: '2', expiresAt: 0, usedAt: 0 } };
 
-  it('waits until the secret shows the renewed token', async () => {
-    const { renewed, clock, outcomes, state } = setUp();
-    outcomes.push(async () => {
-      state.row = { token: { version: '2', expiresAt: 0, usedAt: 0 } };
-      return { kind: 'renewed' };
-    });
+  const token = current();
+  await clock.run(startMs + 700);
+  state.version = 2;
+  await clock.run();
 
-    const found = renewed();
-    await clock.run(startMs + 100);
-    state.version = 2;
-    await clock.run();
+  expect(await token).toBe('access-2');
+  expect(asked).toEqual([]);
+});
 
-    expect(await found).toBe('access-2');
-  });
+it('an expired token is renewed before use unless another process did', async () => {
+  const { current, asked, clock, renew } = setUp();
+  await current();
+  clock.advance(3_600_000);
+  renew();
+  expect(await current()).toBe('access-2');
+  expect(asked).toEqual([]);
 
-  it('is renewed again when the token that has replaced it is rejected, too', async () => {
-    const { current, tokens, asked, clock } = setUp();
-    for (const version of ['1', '2', '3']) {
-      await current();
-      tokens.reject('main', version, 'token-rejected');
-      clock.advance(1_000);
-    }
+  clock.advance(3_600_000);
+  expect(await current()).toBe('access-3');
+  expect(asked).toEqual(['2 expired']);
+});
 
-    expect(await current()).toBe('access-4');
-    expect(asked).toEqual(['1 token-rejected', '2 token-rejected', '3 token-rejected']);
-  });
+it('a renewed token is used until rejected although this clock disagrees', async () => {
+  const { current, tokens, state, asked, outcomes } = setUp();
+  state.expiresAt = startMs - 1;
+  const renewExpired = async (): Promise<RefreshOutcome> => {
+    state.version += 1;
+    return { kind: 'renewed' };
+  };
+  outcomes.push(renewExpired, renewExpired);
 
-  it('is used until its next renewal is due, and a request that it failed for has the fault', async () => {
-    const { current, tokens, find, asked, clock, state } = setUp();
-    const renewal = { at: clock.now(), forMs: 10_000 };
-    state.row = { token: { version: '1', expiresAt: 0, usedAt: 0 }, renewal };
-    await current();
-    expect(tokens.mayRenew('main', '1')).toBe(false);
-    tokens.reject('main', '1', 'token-rejected');
+  expect([await current(), await current()]).toEqual(['access-2', 'access-2']);
+  tokens.reject('main', '2', 'token-rejected');
+  expect(await current()).toBe('access-3');
+  expect(asked).toEqual(['1 expired', '2 token-rejected']);
+});
 
-    expect(await current()).toBe('access-1');
-    tokens.reject('main', '1', 'token-rejected');
-    const fault = new BridgeFault('token-rejected', 'answered 401');
-    expect(await faultOf(find(1, farMs, { version: '1', fault }))).toBe(fault);
-    expect(asked).toEqual([]);
-
-    clock.advance(10_000);
-    state.row = {};
-    expect(await current()).toBe('access-2');
-    expect(asked).toEqual(['1 token-rejected']);
-  });
-
-  it('ends the growth of the waits for its renewal when an answer is good with it', async () => {
-    const { tokens, rows, clock, current, state } = setUp();
-    const renewal = { at: clock.now(), forMs: 40_000 };
-    state.row = { token: { version: '1', expiresAt: 0, usedAt: 0 }, renewal };
-    await current();
-    const written: unknown[] = [];
-    rows.change = async (name, change) => {
-      const row = await rows.read(name);
-      written.push(row && change(row));
-      return row;
-    };
-
-    await tokens.helped('main', 'another');
-    await tokens.helped('main', '1');
-
-    expect(written).toMatchObject([{ renewal: { at: renewal.at, forMs: 5_000 } }]);
-  });
-
-  it('waits for each request until its own deadline', async () => {
-    const { current, renewed, clock, outcomes, renew } = setUp();
-    await current();
-    outcomes.push(async () => {
-      await clock.sleep(2_000);
-      return renew();
-    });
-    const timed = async (found: Promise<unknown>) => [await found, clock.now() - startMs];
-
-    const patient = timed(renewed());
-    const hurried = timed(faultOf(renewed(startMs + 1_000)));
-    const inTime = timed(renewed(startMs + 20_000));
-    await clock.run();
-
-    expect(await hurried).toMatchObject([{ code: 'transient', retryAfterMs: 500 }, 1_000]);
-    expect([await patient, await inTime]).toEqual([
-      ['access-2', 2_000],
-      ['access-2', 2_000],
-    ]);
-  });
-
-  it.each<[string, Partial<PartnerAccount>, string, number | undefined]>([
-    ['a stop', stopped('refresh-token-rejected'), 'account-stopped', undefined],
-    ['a hold', { holds: [tokenHold(startMs + 60_000)] }, 'account-paused', 60_000],
-  ])('that ends with %s fails as the account’s row says', async (_what, row, code, retryAfterMs) => {
-    const { renewed, outcomes, asked, state } = setUp();
-    outcomes.push(async () => {
-      state.row = row;
-      return { kind: 'held' };
-    });
-
-    const fault = await faultOf(renewed(farMs, 'scope-insufficient'));
-
-    expect([fault.code, fault.retryAfterMs]).toEqual([code, retryAfterMs]);
-    expect(asked).toEqual(['1 scope-insufficient']);
-  });
-
-  it.each<[RefreshOutcome | Error, string]>([
-    [{ kind: 'failed', fault: 'client-rejected', reason: 'x' }, 'client-rejected'],
-    [{ kind: 'failed', fault: 'malformed-state', reason: 'x' }, 'malformed-state'],
-    [{ kind: 'failed', fault: 'paused', reason: 'x' }, 'paused'],
-    [{ kind: 'failed', fault: 'invalid-request', reason: 'x' }, 'transient'],
-    [{ kind: 'failed', fault: 'contract-broken', reason: 'x' }, 'transient'],
-    [{ kind: 'failed', fault: 'never-heard-of', reason: 'x' }, 'transient'],
-    [new Error('no such function'), 'transient'],
-    [new BridgeFault('invalid-request', 'no such function'), 'transient'],
-  ])('that is answered by %j is %s, which dead-letters no advert', async (outcome, code) => {
-    const { renewed, outcomes, asked } = setUp();
-    outcomes.push(outcome instanceof Error ? () => Promise.reject(outcome) : outcome);
-
-    const fault = await faultOf(renewed(farMs, 'scope-insufficient'));
-
-    expect(fault.code).toBe(code);
-    expect(asked).toEqual(['1 scope-insufficient']);
-    expect(['by-age', 'never']).toContain(fault.policy.deadLettered);
-  });
-
-  it.each<[string, Partial<PartnerAccount>, string]>([
-    ['stopped', stopped('scope-insufficient'), 'account-stopped'],
-    ['on hold', { holds: [tokenHold(startMs + 9_000)] }, 'account-paused'],
-  ])(
-    'of an account that is %s is not renewed, nor looked up again by each message',
-    async (_how, row, code) => {
-      const { current, renewed, state, asked } = setUp();
-      await current();
-      state.row = row;
-
-      for (let message = 0; message < 10; message += 1) expect((await faultOf(renewed())).code).toBe(code);
-      expect(asked).toEqual([]);
-      expect(state.rowReads).toBe(2);
+it.each<[string, string, (world: ReturnType<typeof setUp>) => void]>([
+  [
+    'there is no secret until the deadline',
+    'transient',
+    ({ state }) => {
+      state.isThere = false;
     },
-  );
+  ],
+  [
+    'the secret is half-written',
+    'malformed-state',
+    ({ reader }) => {
+      const error = new ShapeError('secret', [{ path: 'scope', expected: 'text' }]);
+      reader.read = () => Promise.reject(error);
+    },
+  ],
+  [
+    'reading the row takes longer than it may be old',
+    'transient',
+    ({ rows, clock }) => {
+      rows.read = async () => void clock.advance(5_001) as undefined;
+    },
+  ],
+])('the current token is a fault when %s', async (_when, code, prepare) => {
+  const world = setUp();
+  prepare(world);
+
+  const fault = faultOf(world.current());
+  await world.clock.run();
+
+  expect((await fault).code).toBe(code);
+});
+
+it('a rejected token is renewed once for all requests, late ones too', async () => {
+  const { current, renewed, asked } = setUp();
+  await current();
+
+  const all = await Promise.all(Array.from({ length: 10 }, (_, index) => renewed(farMs + index)));
+
+  expect(new Set([...all, await renewed()])).toEqual(new Set(['access-2']));
+  expect(asked).toEqual(['1 token-rejected']);
+});
+
+it('a rejected token waits until the secret shows the renewed token', async () => {
+  const { renewed, clock, outcomes, state } = setUp();
+  outcomes.push(async () => {
+    state.row = { token: { version: '2', expiresAt: 0, usedAt: 0 } };
+    return { kind: 'renewed' };
+  });
+
+  const found = renewed();
+  await clock.run(startMs + 100);
+  state.version = 2;
+  await clock.run();
+
+  expect(await found).toBe('access-2');
+});
+
+it('a rejected token’s replacement is renewed when it is rejected, too', async () => {
+  const { current, tokens, asked, clock } = setUp();
+  for (const version of ['1', '2', '3']) {
+    await current();
+    tokens.reject('main', version, 'token-rejected');
+    clock.advance(1_000);
+  }
+
+  expect(await current()).toBe('access-4');
+  expect(asked).toEqual(['1 token-rejected', '2 token-rejected', '3 token-rejected']);
+});
+
+it('a rejected token is used until its renewal is due, with the fault', async () => {
+  const { current, tokens, find, asked, clock, state } = setUp();
+  const renewal = { at: clock.now(), forMs: 10_000 };
+  state.row = { token: { version: '1', expiresAt: 0, usedAt: 0 }, renewal };
+  await current();
+  expect(tokens.mayRenew('main', '1')).toBe(false);
+  tokens.reject('main', '1', 'token-rejected');
+
+  expect(await current()).toBe('access-1');
+  tokens.reject('main', '1', 'token-rejected');
+  const fault = new BridgeFault('token-rejected', 'answered 401');
+  expect(await faultOf(find(1, farMs, { version: '1', fault }))).toBe(fault);
+  expect(asked).toEqual([]);
+
+  clock.advance(10_000);
+  state.row = {};
+  expect(await current()).toBe('access-2');
+  expect(asked).toEqual(['1 token-rejected']);
+});
+
+it('waits for a renewal stop growing when an answer is good with its token', async () => {
+  const { tokens, rows, clock, current, state } = setUp();
+  const renewal = { at: clock.now(), forMs: 40_000 };
+  state.row = { token: { version: '1', expiresAt: 0, usedAt: 0 }, renewal };
+  await current();
+  const written: unknown[] = [];
+  rows.change = async (name, change) => {
+    const row = await rows.read(name);
+    written.push(row && change(row));
+    return row;
+  };
+
+  await tokens.helped('main', 'another');
+  await tokens.helped('main', '1');
+
+  expect(written).toMatchObject([{ renewal: { at: renewal.at, forMs: 5_000 } }]);
+});
+
+it('each request waits for a rejected token until its own deadline', async () => {
+  const { current, renewed, clock, outcomes, renew } = setUp();
+  await current();
+  outcomes.push(async () => {
+    await clock.sleep(2_000);
+    return renew();
+  });
+  const timed = async (found: Promise<unknown>) => [await found, clock.now() - startMs];
+
+  const patient = timed(renewed());
+  const hurried = timed(faultOf(renewed(startMs + 1_000)));
+  const inTime = timed(renewed(startMs + 20_000));
+  await clock.run();
+
+  expect(await hurried).toMatchObject([{ code: 'transient', retryAfterMs: 500 }, 1_000]);
+  expect([await patient, await inTime]).toEqual([
+    ['access-2', 2_000],
+    ['access-2', 2_000],
+  ]);
+});
+
+it.each<[string, Partial<PartnerAccount>, string, number | undefined]>([
+  ['a stop', stopped('refresh-token-rejected'), 'account-stopped', undefined],
+  ['a hold', { holds: [tokenHold(startMs + 60_000)] }, 'account-paused', 60_000],
+])('a renewal that ends with %s fails as the account’s row says', async (_what, row, code, retryAfterMs) => {
+  const { renewed, outcomes, asked, state } = setUp();
+  outcomes.push(async () => {
+    state.row = row;
+    return { kind: 'held' };
+  });
+
+  const fault = await faultOf(renewed(farMs, 'scope-insufficient'));
+
+  expect([fault.code, fault.retryAfterMs]).toEqual([code, retryAfterMs]);
+  expect(asked).toEqual(['1 scope-insufficient']);
+});
+
+it.each<[RefreshOutcome | Error, string]>([
+  [{ kind: 'failed', fault: 'client-rejected', reason: 'x' }, 'client-rejected'],
+  [{ kind: 'failed', fault: 'malformed-state', reason: 'x' }, 'malformed-state'],
+  [{ kind: 'failed', fault: 'paused', reason: 'x' }, 'paused'],
+  [{ kind: 'failed', fault: 'invalid-request', reason: 'x' }, 'transient'],
+  [{ kind: 'failed', fault: 'contract-broken', reason: 'x' }, 'transient'],
+  [{ kind: 'failed', fault: 'never-heard-of', reason: 'x' }, 'transient'],
+  [new Error('no such function'), 'transient'],
+  [new BridgeFault('invalid-request', 'no such function'), 'transient'],
+])('a renewal answered by %j is %s, which dead-letters no advert', async (outcome, code) => {
+  const { renewed, outcomes, asked } = setUp();
+  outcomes.push(outcome instanceof Error ? () => Promise.reject(outcome) : outcome);
+
+  const fault = await faultOf(renewed(farMs, 'scope-insufficient'));
+
+  expect(fault.code).toBe(code);
+  expect(asked).toEqual(['1 scope-insufficient']);
+  expect(['by-age', 'never']).toContain(fault.policy.deadLettered);
+});
+
+it.each<[string, Partial<PartnerAccount>, string]>([
+  ['stopped', stopped('scope-insufficient'), 'account-stopped'],
+  ['on hold', { holds: [tokenHold(startMs + 9_000)] }, 'account-paused'],
+])('a token of an account that is %s is not renewed or looked up again', async (_how, row, code) => {
+  const { current, renewed, state, asked } = setUp();
+  await current();
+  state.row = row;
+
+  for (let message = 0; message < 10; message += 1) expect((await faultOf(renewed())).code).toBe(code);
+  expect(asked).toEqual([]);
+  expect(state.rowReads).toBe(2);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type AdvertRow, createAdvertHistories } from '../../../../shared/state/advert-histories.ts';
 import { createInMemoryStore } from '../../../fakes/store.ts';
 
@@ -21,43 +21,41 @@ const make = () => {
   return { store, histories: createAdvertHistories(store) };
 };
 
-describe('advert histories', () => {
-  it.each([complete, first])('return a row as it was written, with its etag', async (row) => {
-    const { store, histories } = make();
-    const written = await histories.write(key, row);
-    const { etag } = (await store.get({ kind: 'history', name: 'main/1763640000/123' })) ?? {};
-    expect(written).toEqual({ ...row, etag });
-    expect(await histories.read(key)).toEqual(written);
-  });
-
-  it('refuse a write over a row that has changed, is there already, or is gone', async () => {
-    const { histories } = make();
-    const before = (await histories.write(key, first)) ?? first;
-    expect(await histories.write(key, complete)).toBeUndefined();
-    await histories.write(key, { ...complete, etag: before.etag });
-    expect(await histories.write(key, before)).toBeUndefined();
-    await histories.remove('main', key.generation);
-    expect(await histories.write(key, before)).toBeUndefined();
-    expect(await histories.read(key)).toBeUndefined();
-  });
-
-  it('are forgotten for generations of one partner account up to one', async () => {
-    const { histories } = make();
-    const earlier = { ...key, generation: key.generation - 1 };
-    const later = { ...key, generation: key.generation + 1 };
-    const others = ['main2', 'main.x', 'main-', 'mai'].map((partnerAccount) => ({ ...key, partnerAccount }));
-    for (const each of [key, earlier, later, ...others]) await histories.write(each, first);
-
-    await histories.remove('main', key.generation);
-
-    expect(await histories.read(key)).toBeUndefined();
-    expect(await histories.read(earlier)).toBeUndefined();
-    for (const other of [later, ...others])
-      expect(await histories.read(other)).toMatchObject({ pending: true });
-  });
+it.each([complete, first])('a history returns as it was written, with its etag', async (row) => {
+  const { store, histories } = make();
+  const written = await histories.write(key, row);
+  const { etag } = (await store.get({ kind: 'history', name: 'main/1763640000/123' })) ?? {};
+  expect(written).toEqual({ ...row, etag });
+  expect(await histories.read(key)).toEqual(written);
 });
 
-it('published adverts are those of the generation with an event, over all pages once', async () => {
+it('a history is not written over a row that changed, exists or is gone', async () => {
+  const { histories } = make();
+  const before = (await histories.write(key, first)) ?? first;
+  expect(await histories.write(key, complete)).toBeUndefined();
+  await histories.write(key, { ...complete, etag: before.etag });
+  expect(await histories.write(key, before)).toBeUndefined();
+  await histories.remove('main', key.generation);
+  expect(await histories.write(key, before)).toBeUndefined();
+  expect(await histories.read(key)).toBeUndefined();
+});
+
+it('histories are forgotten for generations of one account up to one', async () => {
+  const { histories } = make();
+  const earlier = { ...key, generation: key.generation - 1 };
+  const later = { ...key, generation: key.generation + 1 };
+  const others = ['main2', 'main.x', 'main-', 'mai'].map((partnerAccount) => ({ ...key, partnerAccount }));
+  for (const each of [key, earlier, later, ...others]) await histories.write(each, first);
+
+  await histories.remove('main', key.generation);
+
+  expect(await histories.read(key)).toBeUndefined();
+  expect(await histories.read(earlier)).toBeUndefined();
+  for (const other of [later, ...others])
+    expect(await histories.read(other)).toMatchObject({ pending: true });
+});
+
+it('published adverts are those of the generation with an event, each once', async () => {
   const { histories } = make();
   for (const advertId of ['1', '3', '5'])
     await histories.write({ ...key, advertId }, { ...complete, envelope: advertId });

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { Store } from '../../../../shared/ports/store.ts';
 import {
   createFeedStates,
@@ -36,150 +36,140 @@ async function take(...args: Parameters<typeof ask>): Promise<Lease> {
 
 const stored = async () => (await feedStates.list())[0];
 
-describe('a lease', () => {
-  it('is given on a known feed that nobody holds, and comes with its state', async () => {
-    expect(await ask('a', now, { of: { ...key, feed: 'another' } })).toEqual({ end: 'unknown-feed' });
-    const lease = { holder: 'a', until: now + leaseMs, forMs: leaseMs };
-    expect((await take('a')).state).toEqual({ ...feedState(), lastPolled: now, lease });
-    for (const holder of ['a', 'b'])
-      expect(await ask(holder, now + leaseMs - 1)).toEqual({ end: 'held', by: 'a' });
-  });
-
-  it('of before a clock was set back by hours is taken over', async () => {
-    await take('a');
-    await take('b', now - 5 * 3_600_000);
-    expect((await stored())?.lease?.holder).toBe('b');
-  });
-
-  it.each([
-    ['refused when the feed was read to its end', { lastSuccess: now - 1_000 }, {}, { end: 'just-polled' }],
-    ['refused when the feed failed', {}, { problem }, { end: 'just-polled' }],
-    ['given when the feed was read in part', { lastSuccess: now - 1_001 }, {}, { etag: expect.any(String) }],
-  ])('is %s since it was listed', async (_what, change, end, expected) => {
-    const listed = (await stored()) ?? {};
-    const lease = await take('a', now, { listed });
-    const renewal = { nowMs: now, leaseMs };
-    const advanced = await feedStates.advance(lease, progress(change), renewal);
-    await feedStates.release(advanced ?? lease, end, now + 1);
-
-    expect(await ask('b', now + 2, { listed })).toMatchObject(expected);
-  });
+it('a lease is given on a known feed that nobody holds, with its state', async () => {
+  expect(await ask('a', now, { of: { ...key, feed: 'another' } })).toEqual({ end: 'unknown-feed' });
+  const lease = { holder: 'a', until: now + leaseMs, forMs: leaseMs };
+  expect((await take('a')).state).toEqual({ ...feedState(), lastPolled: now, lease });
+  for (const holder of ['a', 'b'])
+    expect(await ask(holder, now + leaseMs - 1)).toEqual({ end: 'held', by: 'a' });
 });
 
-describe('a page', () => {
-  it('stores its progress, clears the problem and renews the lease', async () => {
-    await feedStates.release(await take('a'), { problem }, now);
-    const page = progress({ since: '2026-11-20T11:00:00Z', cursor: 'bmV4dA==', resets: 2, resetsInARow: 1 });
-
-    const lease = await feedStates.advance(
-      await take('a'),
-      { ...page, lastSuccess: now - 5 },
-      { nowMs: now + 1000, leaseMs },
-    );
-
-    const { counts: _counts, ...position } = page;
-    const next = { holder: 'a', until: now + 1000 + leaseMs, forMs: leaseMs };
-    expect(lease?.state).toMatchObject({ ...position, lastSuccess: now - 5, lease: next });
-    expect(lease?.state).not.toHaveProperty('problem');
-    expect(await stored()).toEqual(lease?.state);
-  });
-
-  it('adds its counts, keeps the time of the last up-to-date page, and ends a resync', async () => {
-    const counts = { listed: 16, malformed: 2, repeated: 4 };
-    const renewal = { nowMs: now, leaseMs };
-    const page = progress({ counts, lastSuccess: now, resyncing: true });
-    const first = await feedStates.advance(await take('a'), page, renewal);
-    await feedStates.release(first as Lease, { problem }, now);
-    const again = await take('a');
-    expect(again.state.resyncing).toBe(true);
-    await feedStates.advance(again, progress({ counts, cursor: 'cursor-2' }), renewal);
-    expect(await stored()).toMatchObject({ cursor: 'cursor-2', lastSuccess: now });
-    expect((await stored())?.counts).toEqual({ listed: 32, malformed: 4, repeated: 8 });
-    expect(await stored()).not.toHaveProperty('resyncing');
-  });
-
-  it('can end the lease, so that nothing more is written under it', async () => {
-    const last = await feedStates.advance(await take('a'), progress({ cursor: 'last' }), {
-      ...{ nowMs: now, leaseMs: 'ended' },
-    });
-    expect(await feedStates.advance(last as Lease, progress(), { nowMs: now, leaseMs })).toBeUndefined();
-    await feedStates.release(last as Lease, { problem }, now);
-    expect(await stored()).toMatchObject({ cursor: 'last' });
-    expect(await stored()).not.toHaveProperty('problem');
-    await take('b');
-  });
-
-  const losses: [string, (lease: Lease) => Promise<unknown>, number][] = [
-    ['has run out', async () => {}, now + leaseMs],
-    ['was freed and taken again', (lease) => feedStates.release(lease, {}, now).then(() => take('a')), now],
-    ['was of an earlier generation', () => feedStates.register(feedState({ generation: 2e9 })), now],
-    ['was of a feed that was forgotten', () => feedStates.remove('main'), now],
-  ];
-
-  it.each(losses)('and the end of a poll are not stored when the lease %s', async (_, lose, nowMs) => {
-    const lease = await take('a');
-    await lose(lease);
-    const before = await feedStates.list();
-    expect(await feedStates.advance(lease, progress({ cursor: 'late' }), { nowMs, leaseMs })).toBeUndefined();
-    await feedStates.release(lease, { problem }, nowMs);
-    expect(await feedStates.list()).toEqual(before);
-  });
+it('a lease of before a clock was set back by hours is taken over', async () => {
+  await take('a');
+  await take('b', now - 5 * 3_600_000);
+  expect((await stored())?.lease?.holder).toBe('b');
 });
 
-describe('the end of a poll', () => {
-  it('stores a problem, which the end of the next poll clears', async () => {
-    await feedStates.release(await take('a'), { problem }, now);
-    expect(await stored()).toEqual({ ...feedState(), lastPolled: now, problem });
-    await feedStates.release(await take('a', now + 1), {}, now + 2);
-    expect(await stored()).toEqual({ ...feedState(), lastPolled: now + 1 });
-  });
+it.each([
+  ['refused when the feed was read to its end', { lastSuccess: now - 1_000 }, {}, { end: 'just-polled' }],
+  ['refused when the feed failed', {}, { problem }, { end: 'just-polled' }],
+  ['given when the feed was read in part', { lastSuccess: now - 1_001 }, {}, { etag: expect.any(String) }],
+])('a lease is %s since it was listed', async (_what, change, end, expected) => {
+  const listed = (await stored()) ?? {};
+  const lease = await take('a', now, { listed });
+  const renewal = { nowMs: now, leaseMs };
+  const advanced = await feedStates.advance(lease, progress(change), renewal);
+  await feedStates.release(advanced ?? lease, end, now + 1);
+
+  expect(await ask('b', now + 2, { listed })).toMatchObject(expected);
 });
 
-describe('a fault that release 0.3.0 stored in fields of their own', () => {
-  const { name, kind } = { kind: 'feed', name: 'main/adverts' } as const;
-  const fault = { fault: 'three cursors', faultKind: 'contract-broken', needsPerson: true };
-  const old = { ...feedState(), lastPolled: now, ...fault, pausedUntil: now + 300_000 };
-  const wait = { until: now + 300_000, forMs: 300_000, why: 'stuck' } as const;
-  const read = { kind: 'contract-broken', reason: 'three cursors', since: now, needsAttention: true, wait };
+it('a page stores its progress, clears the problem and renews the lease', async () => {
+  await feedStates.release(await take('a'), { problem }, now);
+  const page = progress({ since: '2026-11-20T11:00:00Z', cursor: 'bmV4dA==', resets: 2, resetsInARow: 1 });
 
-  it('is read as a problem, and stored as one by the next poll', async () => {
-    await feedStates.remove('main');
-    await store.put({ kind, name }, old, 'absent');
-    expect(await stored()).toEqual({ ...feedState(), lastPolled: now, problem: read });
+  const lease = await feedStates.advance(
+    await take('a'),
+    { ...page, lastSuccess: now - 5 },
+    { nowMs: now + 1000, leaseMs },
+  );
 
-    await take('a', now + 1);
-
-    expect((await store.get({ kind, name }))?.value).toMatchObject({ problem: read });
-    expect((await store.get({ kind, name }))?.value).not.toHaveProperty('fault');
-  });
-
-  it('is newer than the problem beside it, which 0.3.0 does not know', async () => {
-    await feedStates.remove('main');
-    await store.put({ kind, name }, { ...old, problem }, 'absent');
-    expect((await stored())?.problem).toEqual(read);
-  });
+  const { counts: _counts, ...position } = page;
+  const next = { holder: 'a', until: now + 1000 + leaseMs, forMs: leaseMs };
+  expect(lease?.state).toMatchObject({ ...position, lastSuccess: now - 5, lease: next });
+  expect(lease?.state).not.toHaveProperty('problem');
+  expect(await stored()).toEqual(lease?.state);
 });
 
-describe('the list', () => {
-  it('begins with the feeds that have waited longest, then goes by name', async () => {
-    for (const partnerAccount of ['late', 'early', 'b', 'a'])
-      await feedStates.register(feedState({ partnerAccount }));
-    for (const [index, partnerAccount] of ['early', 'late', 'main'].entries())
-      await take('a', now + index, { of: { ...key, partnerAccount } });
-    const names = (await feedStates.list()).map(({ partnerAccount }) => partnerAccount);
-    expect(names).toEqual(['a', 'b', 'early', 'late', 'main']);
-  });
+it('a page adds its counts, keeps its last success and ends a resync', async () => {
+  const counts = { listed: 16, malformed: 2, repeated: 4 };
+  const renewal = { nowMs: now, leaseMs };
+  const page = progress({ counts, lastSuccess: now, resyncing: true });
+  const first = await feedStates.advance(await take('a'), page, renewal);
+  await feedStates.release(first as Lease, { problem }, now);
+  const again = await take('a');
+  expect(again.state.resyncing).toBe(true);
+  await feedStates.advance(again, progress({ counts, cursor: 'cursor-2' }), renewal);
+  expect(await stored()).toMatchObject({ cursor: 'cursor-2', lastSuccess: now });
+  expect((await stored())?.counts).toEqual({ listed: 32, malformed: 4, repeated: 8 });
+  expect(await stored()).not.toHaveProperty('resyncing');
+});
 
-  it('of one account hides an unreadable row of another, and not its own', async () => {
-    await store.put({ kind: 'feed', name: 'other/adverts' }, { since: 7 }, 'absent');
-    expect(await feedStates.ofAccount('main')).toEqual([feedState()]);
-    await expect(feedStates.ofAccount('other')).rejects.toThrow('state of feed other/adverts');
+it('a page can end the lease, so that nothing more is written under it', async () => {
+  const last = await feedStates.advance(await take('a'), progress({ cursor: 'last' }), {
+    ...{ nowMs: now, leaseMs: 'ended' },
   });
+  expect(await feedStates.advance(last as Lease, progress(), { nowMs: now, leaseMs })).toBeUndefined();
+  await feedStates.release(last as Lease, { problem }, now);
+  expect(await stored()).toMatchObject({ cursor: 'last' });
+  expect(await stored()).not.toHaveProperty('problem');
+  await take('b');
+});
 
-  it('forgets all feeds of one account, and no other', async () => {
-    await feedStates.register(feedState({ feed: 'another' }));
-    await feedStates.register(feedState({ partnerAccount: 'main2' }));
-    await feedStates.remove('main');
-    expect((await feedStates.list()).map(({ partnerAccount }) => partnerAccount)).toEqual(['main2']);
-  });
+const losses: [string, (lease: Lease) => Promise<unknown>, number][] = [
+  ['has run out', async () => {}, now + leaseMs],
+  ['was freed and taken again', (lease) => feedStates.release(lease, {}, now).then(() => take('a')), now],
+  ['was of an earlier generation', () => feedStates.register(feedState({ generation: 2e9 })), now],
+  ['was of a feed that was forgotten', () => feedStates.remove('main'), now],
+];
+
+it.each(losses)('page and end of a poll are not stored when the lease %s', async (_, lose, nowMs) => {
+  const lease = await take('a');
+  await lose(lease);
+  const before = await feedStates.list();
+  expect(await feedStates.advance(lease, progress({ cursor: 'late' }), { nowMs, leaseMs })).toBeUndefined();
+  await feedStates.release(lease, { problem }, nowMs);
+  expect(await feedStates.list()).toEqual(before);
+});
+
+it('the end of a poll stores a problem, which the next end clears', async () => {
+  await feedStates.release(await take('a'), { problem }, now);
+  expect(await stored()).toEqual({ ...feedState(), lastPolled: now, problem });
+  await feedStates.release(await take('a', now + 1), {}, now + 2);
+  expect(await stored()).toEqual({ ...feedState(), lastPolled: now + 1 });
+});
+
+const { name, kind } = { kind: 'feed', name: 'main/adverts' } as const;
+const fault = { fault: 'three cursors', faultKind: 'contract-broken', needsPerson: true };
+const old = { ...feedState(), lastPolled: now, ...fault, pausedUntil: now + 300_000 };
+const wait = { until: now + 300_000, forMs: 300_000, why: 'stuck' } as const;
+const read = { kind: 'contract-broken', reason: 'three cursors', since: now, needsAttention: true, wait };
+
+it('a fault of release 0.3.0 is read as a problem, then stored as one', async () => {
+  await feedStates.remove('main');
+  await store.put({ kind, name }, old, 'absent');
+  expect(await stored()).toEqual({ ...feedState(), lastPolled: now, problem: read });
+
+  await take('a', now + 1);
+
+  expect((await store.get({ kind, name }))?.value).toMatchObject({ problem: read });
+  expect((await store.get({ kind, name }))?.value).not.toHaveProperty('fault');
+});
+
+it('a fault of release 0.3.0 is newer than the problem beside it', async () => {
+  await feedStates.remove('main');
+  await store.put({ kind, name }, { ...old, problem }, 'absent');
+  expect((await stored())?.problem).toEqual(read);
+});
+
+it('feeds are listed by how long they waited, then by name', async () => {
+  for (const partnerAccount of ['late', 'early', 'b', 'a'])
+    await feedStates.register(feedState({ partnerAccount }));
+  for (const [index, partnerAccount] of ['early', 'late', 'main'].entries())
+    await take('a', now + index, { of: { ...key, partnerAccount } });
+  const names = (await feedStates.list()).map(({ partnerAccount }) => partnerAccount);
+  expect(names).toEqual(['a', 'b', 'early', 'late', 'main']);
+});
+
+it('an unreadable row hides only the list of its own account', async () => {
+  await store.put({ kind: 'feed', name: 'other/adverts' }, { since: 7 }, 'absent');
+  expect(await feedStates.ofAccount('main')).toEqual([feedState()]);
+  await expect(feedStates.ofAccount('other')).rejects.toThrow('state of feed other/adverts');
+});
+
+it('all feeds of one account are forgotten, and no other', async () => {
+  await feedStates.register(feedState({ feed: 'another' }));
+  await feedStates.register(feedState({ partnerAccount: 'main2' }));
+  await feedStates.remove('main');
+  expect((await feedStates.list()).map(({ partnerAccount }) => partnerAccount)).toEqual(['main2']);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { createPartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
 import { createInMemoryStore } from '../../../fakes/store.ts';
@@ -26,43 +26,41 @@ const make = () => {
   return { store, partnerAccounts: createPartnerAccounts(store) };
 };
 
-describe('partner accounts', () => {
-  it('are stored whole, not added twice, and unchanged when a change returns nothing', async () => {
-    const { store, partnerAccounts } = make();
-    expect(await partnerAccounts.change('main', () => complete)).toBeUndefined();
-    expect([await partnerAccounts.add(complete), await partnerAccounts.add(partnerAccount())]).toEqual([
-      true,
-      false,
-    ]);
-    const before = await store.get({ kind: 'account', name: 'main' });
-    expect(await partnerAccounts.change('main', () => undefined)).toEqual(complete);
-    expect(await store.get({ kind: 'account', name: 'main' })).toEqual(before);
-    expect(await partnerAccounts.list()).toEqual([complete]);
-  });
+it('accounts are stored whole, not twice, and unchanged by no change', async () => {
+  const { store, partnerAccounts } = make();
+  expect(await partnerAccounts.change('main', () => complete)).toBeUndefined();
+  expect([await partnerAccounts.add(complete), await partnerAccounts.add(partnerAccount())]).toEqual([
+    true,
+    false,
+  ]);
+  const before = await store.get({ kind: 'account', name: 'main' });
+  expect(await partnerAccounts.change('main', () => undefined)).toEqual(complete);
+  expect(await store.get({ kind: 'account', name: 'main' })).toEqual(before);
+  expect(await partnerAccounts.list()).toEqual([complete]);
+});
 
-  it('are listed by name, also when one was removed or cannot be read', async () => {
-    const { store, partnerAccounts } = make();
-    for (const name of ['other', 'main', 'main2']) await partnerAccounts.add(partnerAccount({ name }));
-    await partnerAccounts.remove('main');
-    await store.put({ kind: 'account', name: 'bad' }, { generation: 'none' }, 'absent');
+it('accounts are listed by name, even when one was removed or unreadable', async () => {
+  const { store, partnerAccounts } = make();
+  for (const name of ['other', 'main', 'main2']) await partnerAccounts.add(partnerAccount({ name }));
+  await partnerAccounts.remove('main');
+  await store.put({ kind: 'account', name: 'bad' }, { generation: 'none' }, 'absent');
 
-    const unreadable: string[] = [];
-    const listed = await partnerAccounts.list(({ message }) => unreadable.push(message));
+  const unreadable: string[] = [];
+  const listed = await partnerAccounts.list(({ message }) => unreadable.push(message));
 
-    expect(listed.map(({ name }) => name)).toEqual(['main2', 'other']);
-    expect(unreadable).toEqual([expect.stringContaining('partner account bad: generation')]);
-    await expect(partnerAccounts.list()).rejects.toThrow('partner account bad');
-  });
+  expect(listed.map(({ name }) => name)).toEqual(['main2', 'other']);
+  expect(unreadable).toEqual([expect.stringContaining('partner account bad: generation')]);
+  await expect(partnerAccounts.list()).rejects.toThrow('partner account bad');
+});
 
-  // docs/decisions/0025-upgrades.md
-  it('keep fields that a newer bridge added', async () => {
-    const { store, partnerAccounts } = make();
-    const key = { kind: 'account', name: 'main' } as const;
-    const { token, refreshing } = complete;
-    const added = { extra: 1, token: { ...token, extra: 1 }, refreshing: { ...refreshing, extra: 1 } };
-    const newer = { ...complete, ...added };
-    await store.put(key, newer, 'absent');
-    await partnerAccounts.change('main', (account) => ({ ...account, connectedAt: 'later' }));
-    expect((await store.get(key))?.value).toEqual({ ...newer, connectedAt: 'later' });
-  });
+// docs/decisions/0025-upgrades.md
+it('accounts keep fields that a newer bridge added', async () => {
+  const { store, partnerAccounts } = make();
+  const key = { kind: 'account', name: 'main' } as const;
+  const { token, refreshing } = complete;
+  const added = { extra: 1, token: { ...token, extra: 1 }, refreshing: { ...refreshing, extra: 1 } };
+  const newer = { ...complete, ...added };
+  await store.put(key, newer, 'absent');
+  await partnerAccounts.change('main', (account) => ({ ...account, connectedAt: 'later' }));
+  expect((await store.get(key))?.value).toEqual({ ...newer, connectedAt: 'later' });
 });

@@ -4,7 +4,7 @@ import { createInMemoryStore } from '../../../fakes/store.ts';
 
 const key = { partnerAccount: 'main', generation: 7 };
 
-it('progress is changed from what is stored, also by several processes at once, and counts each page', async () => {
+it('progress counts each page, also of several processes at once', async () => {
   const store = createInMemoryStore();
   const backfills = createProgress<{ at: number }>(store, 'backfill');
   expect(await backfills.read(key)).toBeUndefined();
@@ -19,7 +19,7 @@ it('progress is changed from what is stored, also by several processes at once, 
   expect(await listedByOperations(store, { ...key, generation: 8 })).toBe(0);
 });
 
-it('progress is listed with that of all accounts and generations, without what cannot be read', async () => {
+it('progress of all accounts is listed without what cannot be read', async () => {
   const store = createInMemoryStore();
   const backfills = createProgress<{ at: number }>(store, 'backfill');
   await backfills.change(key, 0, () => ({ at: 1 }));
