@@ -45,10 +45,11 @@ In another terminal:
 
   printf %s ${application.clientSecret} | ${command(`application --base-url ${url} \\
     --client-id ${application.clientId} --client-secret-stdin`)}
-${connects.join('')}  ${command('connect NAME --open')}       (as a user: on the consent page, in a browser)
-  curl -s -d '{"method":"createAdverts","args":[5]}' ${url}/_sandbox/       (the feed shows them after some seconds)
+${connects.join('')}  curl -s -d '{"method":"createAdverts","args":[5]}' ${url}/_sandbox/ && sleep ${Math.ceil(options.visibilityDelayMs / 1000)}
   ${command('run --until-idle')}
-  ${command('status')}`.split('\n'),
+  ${command('status')}
+
+To connect as a user, on the consent page in a browser: ${command('connect NAME --open')}`.split('\n'),
     );
     if (!stopped.aborted) await once(stopped, 'abort');
     await sandbox.close();
