@@ -6,7 +6,7 @@ import { routeOf } from './routes.ts';
 import { type Answer, answerWith, html, RefusedError, reshaped } from './state/answer.ts';
 import type { Clock } from './state/clock.ts';
 import { type Fault, isCarriedOut } from './state/faults.ts';
-import { type JournalEntry, withoutSecrets } from './state/journal.ts';
+import { type JournalEntry, withoutQuerySecrets } from './state/journal.ts';
 import type { RateLimit } from './state/settings.ts';
 import type { World } from './state/world.ts';
 
@@ -25,7 +25,7 @@ export function createServiceListener(world: World, onFault: (error: unknown) =>
       arrivedAtMs: performance.timeOrigin + performance.now(),
       method,
       path,
-      query: withoutSecrets(rawQuery),
+      query: withoutQuerySecrets(rawQuery),
       endpoint,
       user: null,
       grantType: null,

@@ -46,9 +46,9 @@ export function createTokenVault(
   rows: Rows,
   { newVersion = newEtag, reserve = noReserve } = {},
 ): TokenVault {
-  const keyOf = (name: string) => ({ kind: 'tokens', name }) as const;
+  const tokensKey = (name: string) => ({ kind: 'tokens', name }) as const;
   const versionsOf = (partnerAccount: string): Versions => {
-    const row = rows.find(keyOf(partnerAccount));
+    const row = rows.find(tokensKey(partnerAccount));
     if (!row) return [];
     // A row that somebody edited is an unreadable pair.
     return Array.isArray(row.value) ? row.value : [{ version: '', pair: '' }];
@@ -68,7 +68,7 @@ export function createTokenVault(
           () => {
             const version = newVersion();
             const versions = [{ version, pair: textOfPair(pair) }, ...versionsOf(partnerAccount)];
-            rows.putWithin(keyOf(partnerAccount), versions.slice(0, kept));
+            rows.putWithin(tokensKey(partnerAccount), versions.slice(0, kept));
             return version;
           },
           { ...durable, waits },
@@ -79,6 +79,6 @@ export function createTokenVault(
       });
     },
     remove: (partnerAccount) =>
-      connection.write(() => void rows.removeWithin(keyOf(partnerAccount)), durable),
+      connection.write(() => void rows.removeWithin(tokensKey(partnerAccount)), durable),
   };
 }

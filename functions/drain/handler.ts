@@ -6,7 +6,7 @@ import { createChangedAdvertsQueue } from '../../shared/aws/sqs.ts';
 import { pollEvent } from '../../shared/contract/invocations.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { functionConfig } from '../runtime/config.ts';
-import { partnerService, stateOf } from '../runtime/deps.ts';
+import { functionState, partnerService } from '../runtime/deps.ts';
 import { askedPollMs, drainLimits, scheduleMs } from '../runtime/limits.ts';
 import { withRuntime } from '../runtime/middleware.ts';
 import { observer } from '../runtime/observer.ts';
@@ -14,7 +14,7 @@ import { createAuditShare } from './audit-share.ts';
 import { createDrain, pollAnswerOf } from './drain.ts';
 
 const config = functionConfig('drain');
-const state = stateOf(config);
+const state = functionState(config);
 const partner = partnerService(config, state);
 const { partnerAccounts } = partner;
 

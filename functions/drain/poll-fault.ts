@@ -43,7 +43,7 @@ function waitAfter(
  * @param pollMs the time between two polls, if a wait is to grow
  * @returns what is to be stored of it
  */
-export function problemOf(
+export function feedProblemOf(
   { observer, clock }: { readonly observer: Observer; readonly clock: Clock },
   fault: BridgeFault,
   { before, pollMs }: { readonly before: FeedState; readonly pollMs: number | undefined },

@@ -3,7 +3,7 @@ import type { Deadline } from '../../shared/domain/clock.ts';
 import { asBridgeFault, type BridgeFault, type FaultKind } from '../../shared/domain/faults.ts';
 import type { FeedState, NoLease, PollEnd } from '../../shared/state/feed-states.ts';
 import { acceptPage, feedLeaseMs, type PollDeps } from './accept-page.ts';
-import { createStandstillDetector, problemOf, type StandstillDetector } from './poll-fault.ts';
+import { createStandstillDetector, feedProblemOf, type StandstillDetector } from './poll-fault.ts';
 import { readPageOrStartOver } from './read-page.ts';
 
 export type PollReport = { readonly pages: number; readonly listed: number } & (
@@ -83,10 +83,10 @@ export async function pollFeed(
   const overlapMs = settings.overlapSeconds * 1000;
   const slotsMs = (slotsBefore * 1000) / settings.maxRequestsPerSecond;
   const report = { pages: 0, listed: 0 };
-  const isOver = () => clock.now() >= options.deadlineMs || options.signal?.aborted === true;
+  const isOutOfTime = () => clock.now() >= options.deadlineMs || options.signal?.aborted === true;
   // Checked before taking the lease: the lease would count as the feed's turn, and the feed would wait for another
   // round without having been polled.
-  if (isOver()) return { ...report, end: 'out-of-time' };
+  if (isOutOfTime()) return { ...report, end: 'out-of-time' };
   const acquired = await feedStates.acquire(
     { partnerAccount, feed: feed.name },
     { holder, nowMs: clock.now(), leaseMs: settings.leaseMs ?? feedLeaseMs, listed },
@@ -97,7 +97,7 @@ export async function pollFeed(
   let pollEnd: PollEnd = {};
   try {
     for (;;) {
-      if (isOver()) return { ...report, end: 'out-of-time' };
+      if (isOutOfTime()) return { ...report, end: 'out-of-time' };
       if (report.pages >= maxPagesPerTurn) return { ...report, end: 'turn-over' };
       const waiting = await queue.depth(partnerAccount);
       const isFirst = report.pages === 0 && listed !== undefined;
@@ -121,7 +121,7 @@ export async function pollFeed(
     }
   } catch (error) {
     const fault = asBridgeFault(error);
-    pollEnd = { problem: problemOf(deps, fault, { before: lease.state, pollMs: options.pollMs }) };
+    pollEnd = { problem: feedProblemOf(deps, fault, { before: lease.state, pollMs: options.pollMs }) };
     // No request was sent (the bridge is paused, or the budget had no slot in time): the feed keeps its place in the
     // order.
     if (notSent.includes(fault.code) && report.pages === 0 && listed)

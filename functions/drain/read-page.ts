@@ -89,13 +89,13 @@ export function idsOf(data: readonly unknown[]): PageIds {
     if (typeof id === 'string' && advertIdPattern.test(id)) ids.add(id);
     else {
       malformed += 1;
-      if (malformed <= maxShown) malformedShown.push(textOf(entry));
+      if (malformed <= maxShown) malformedShown.push(shownEntry(entry));
     }
   }
   return { ids: [...ids], repeated: data.length - malformed - ids.size, malformed, malformedShown };
 }
 
-function textOf(entry: unknown): string {
+function shownEntry(entry: unknown): string {
   if (typeof entry === 'string') return entry.slice(0, 256);
   try {
     return (JSON.stringify(entry) ?? '').slice(0, 256);

@@ -5,7 +5,7 @@ import { deliveryOf } from '../../shared/aws/sqs.ts';
 import { bridgeNameOf } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { functionConfig } from '../runtime/config.ts';
-import { eventBuses, partnerService, stateOf } from '../runtime/deps.ts';
+import { eventBuses, functionState, partnerService } from '../runtime/deps.ts';
 import { fanOutLimits } from '../runtime/limits.ts';
 import { withRuntime } from '../runtime/middleware.ts';
 import { observer } from '../runtime/observer.ts';
@@ -13,7 +13,7 @@ import { redeliveryLimits } from './advert.ts';
 import { createFanOut } from './fan-out.ts';
 
 const config = functionConfig('fanOut');
-const state = stateOf(config);
+const state = functionState(config);
 const partner = partnerService(config, state);
 const fanOut = createFanOut({
   ...{ ...state, partnerAccounts: partner.partnerAccounts, adverts: partner, answers: partner.answers },

@@ -34,8 +34,8 @@ export function withToken(
   // The same pair again; or the write of a retry, which had succeeded although its answer was an error.
   if (account.token?.version === version)
     return { ...withoutHolds(account, isTokenHold), token: { ...account.token, expiresAt, usedAt } };
-  const isOver = (hold: Hold) => hold.kind === 'authorization' || isTokenHold(hold);
-  const { unanswered, forgetting: _forgetting, ...rest } = withoutHolds(account, isOver);
+  const isEndedByPair = (hold: Hold) => hold.kind === 'authorization' || isTokenHold(hold);
+  const { unanswered, forgetting: _forgetting, ...rest } = withoutHolds(account, isEndedByPair);
   const renewed = { ...rest, token: { version, expiresAt, usedAt } };
   return unanswered ? owing(renewed, 'restored', { ...moment, reason: 'connected-again' }) : renewed;
 }

@@ -41,14 +41,14 @@ const lockWaitMs = 5_000;
  * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_PutSecretValue.html
  */
 const spentMs = 5_000;
-const isSpent = ({ expiresAt, obtainedAt }: TokenPair): boolean => expiresAt - obtainedAt < spentMs;
+const arrivedExpired = ({ expiresAt, obtainedAt }: TokenPair): boolean => expiresAt - obtainedAt < spentMs;
 
 /** Whether the service gave the pair that is stored. The time that is left in it stands in the account's row, too. */
 const isSamePair = (one: TokenPair, stored: TokenPair): boolean =>
   one.accessToken.equals(stored.accessToken) &&
   one.refreshToken.equals(stored.refreshToken) &&
   one.scope === stored.scope &&
-  isSpent(one) === isSpent(stored);
+  arrivedExpired(one) === arrivedExpired(stored);
 
 const held: RefreshOutcome = { kind: 'held' };
 
@@ -60,7 +60,7 @@ const brokenAnswer = new BridgeFault(
 /** The renewal that has brought `pair`. */
 function renewalWith(pair: TokenPair, before: Renewal | undefined, at: number): Renewal {
   const next = nextRenewal(before, at);
-  if (!isSpent(pair)) return next;
+  if (!arrivedExpired(pair)) return next;
   // The old token in its last seconds: then there is a new one.
   return { ...next, forMs: Math.min(next.forMs, pair.expiresAt - pair.obtainedAt + 1_000) };
 }
@@ -158,7 +158,8 @@ export function createRefreshToken(deps: RefreshDeps) {
     const missing = lackingScopes(received, pair, settings.requiredScope);
     // A token that has expired only by our clock may come back with a short time left, because the service has not
     // rejected it.
-    const isBroken = received.answer.access_token === undefined || (isSpent(pair) && isSpent(current.pair));
+    const isBroken =
+      received.answer.access_token === undefined || (arrivedExpired(pair) && arrivedExpired(current.pair));
     const at = clock.now();
     const changed = await change(lock, (latest) => {
       const renewed = withToken(latest, version, pair, moment());
@@ -213,8 +214,8 @@ export function createRefreshToken(deps: RefreshDeps) {
     const at = clock.now();
     await lock.change((latest) => {
       const renewal = nextRenewal(latest.renewal, at, fault);
-      const isOver = (latest.token?.expiresAt ?? 0) <= at;
-      return isOver ? waitingForToken({ ...latest, renewal }, renewal) : { ...latest, renewal };
+      const isExpired = (latest.token?.expiresAt ?? 0) <= at;
+      return isExpired ? waitingForToken({ ...latest, renewal }, renewal) : { ...latest, renewal };
     });
   }
 

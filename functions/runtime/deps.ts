@@ -23,10 +23,13 @@ import { rowPorts } from '../../shared/state/row-ports.ts';
 import { partnerConnections, storeAnswersMs } from './limits.ts';
 import { observer, telemetry } from './observer.ts';
 
-type FunctionState = ReturnType<typeof stateOf>;
+type FunctionState = ReturnType<typeof functionState>;
 
 /** What a function remembers, in the tables that it may use. */
-export function stateOf(config: { readonly feedStateTable: string; readonly advertStatusTable?: string }) {
+export function functionState(config: {
+  readonly feedStateTable: string;
+  readonly advertStatusTable?: string;
+}) {
   const { feedStateTable, advertStatusTable } = config;
   const client = dynamoDbClient();
   const store = createStore({
@@ -64,7 +67,7 @@ export function tokenDeps(
   config: FunctionConfig<'refreshToken' | 'connect'>,
   ...newSecret: [policy?: string, key?: string]
 ) {
-  const state = stateOf(config);
+  const state = functionState(config);
   const secrets = secretsManagerClient();
   const names = secretNamesOf(config.namePrefix);
   return {

@@ -27,8 +27,8 @@ function servedStatus({ settings, clock }: World, { status, history }: Advert): 
 export function serveAdverts(world: World, account: PartnerAccount, request: ServiceRequest): Answer {
   const paging = world.settings.assumptions.listPaging;
   const firstPosition = paging.style === 'page' ? 1 : 0;
-  const limit = wholeNumber(request, paging.limitParameter, paging.defaultLimit, 1);
-  const position = wholeNumber(request, paging.positionParameter, firstPosition, firstPosition);
+  const limit = wholeParameter(request, paging.limitParameter, paging.defaultLimit, 1);
+  const position = wholeParameter(request, paging.positionParameter, firstPosition, firstPosition);
 
   const size = Math.min(limit, paging.maximumLimit);
   const start = paging.style === 'page' ? (position - 1) * size : position;
@@ -61,7 +61,7 @@ function advertJson({ id, status, title, price }: Advert): string {
   return `{"id":${id},"status":${JSON.stringify(status)},"title":${JSON.stringify(title)},"price":${price}}`;
 }
 
-function wholeNumber(request: ServiceRequest, name: string, fallback: number, minimum: number): number {
+function wholeParameter(request: ServiceRequest, name: string, fallback: number, minimum: number): number {
   const text = parameter(request, name) ?? String(fallback);
   if (!/^\d{1,9}$/.test(text) || Number(text) < minimum) throw invalid(name);
   return Number(text);

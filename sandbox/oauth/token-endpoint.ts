@@ -19,7 +19,7 @@ export function serveToken(world: World, request: ServiceRequest): Answer {
   const body = jsonFields(request);
   if (body === undefined)
     throw refused('invalid_request', 'The body must be a JSON object, as application/json.');
-  const fields = fieldsOf(body);
+  const fields = formFields(body);
   const { clientId, clientSecret } = world.settings;
   const sent = [required(fields, 'client_id'), required(fields, 'client_secret')];
   if (sent[0] !== clientId || sent[1] !== clientSecret)
@@ -87,7 +87,7 @@ function required(fields: Fields, name: string): string {
 }
 
 /** The fields that are strings or numbers, which count as their digits. */
-function fieldsOf(body: Record<string, unknown>): Fields {
+function formFields(body: Record<string, unknown>): Fields {
   const given = Object.entries(body).filter(([, value]) => ['string', 'number'].includes(typeof value));
   return new Map(given.map(([name, value]) => [name, String(value)]));
 }

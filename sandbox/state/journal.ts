@@ -49,5 +49,5 @@ export function createJournal(maxEntries: number) {
 }
 
 /** Replaces the values of parameters whose names contain token, code or secret. */
-export const withoutSecrets = (query: string): string =>
+export const withoutQuerySecrets = (query: string): string =>
   query.replace(/(^|&)([^=&]*(?:token|secret|code)[^=&]*)=[^&]*/gi, '$1$2=hidden');

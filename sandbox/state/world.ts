@@ -81,12 +81,12 @@ export function createWorld(options: WorldOptions) {
     consentMode: { mode: 'ask' } as ConsentMode,
     /** One-time codes that were not exchanged yet. */
     codes: new Map<string, IssuedCode>(),
-    rateLimiter: createRateLimiter(),
+    rateLimiter: createRequestCounter(),
   };
 }
 
 /** Uses the system clock, because a client really waits, whatever the service's clock shows. */
-function createRateLimiter(clock: Clock = performance) {
+function createRequestCounter(clock: Clock = performance) {
   let passed: number[] = [];
   let blockedUntilMs = Number.NEGATIVE_INFINITY;
   return {

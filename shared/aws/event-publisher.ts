@@ -57,9 +57,9 @@ export function createEventPublisher<Entry>(
     if (calling) return;
     calling = true;
     for (
-      let batch = take(waiting, bus.entriesAtOnce);
+      let batch = takeEntries(waiting, bus.entriesAtOnce);
       batch.length > 0;
-      batch = take(waiting, bus.entriesAtOnce)
+      batch = takeEntries(waiting, bus.entriesAtOnce)
     )
       await call(batch);
     calling = false;
@@ -82,7 +82,7 @@ export function createEventPublisher<Entry>(
   return {
     async publish(envelope) {
       const entry = bus.entryOf(envelope);
-      const subject = subjectOf(envelope);
+      const subject = resourcesOf(envelope);
       // Each waits independently of the others, so that a failing event does not delay them.
       for (let attempt = 1; ; attempt += 1) {
         const refused = await new Promise<string | undefined>((resolve, reject) => {
@@ -97,10 +97,10 @@ export function createEventPublisher<Entry>(
   };
 }
 
-const subjectOf = (envelope: string): string => `${JSON.parse(envelope).resources}`;
+const resourcesOf = (envelope: string): string => `${JSON.parse(envelope).resources}`;
 
 /** Removes the events for one call from the list, in order, each subject once. */
-function take<Entry>(waiting: Waiting<Entry>[], most: number): Waiting<Entry>[] {
+function takeEntries<Entry>(waiting: Waiting<Entry>[], most: number): Waiting<Entry>[] {
   const batch = new Map<string, Waiting<Entry>>();
   for (const event of waiting) {
     if (batch.size === most) break;

@@ -26,7 +26,7 @@ export function createQueueShares({ maxRequestsPerSecond, wholeFrom, clock }: Qu
     void waiting.set(partnerAccount, (waiting.get(partnerAccount) ?? 0) + count);
 
   /** @returns the depth of the queue */
-  function update(counted: number): number {
+  function recount(counted: number): number {
     const now = clock.now();
     const before = [...waiting.values()].reduce((sum, count) => sum + count, 0);
     const fetched = (maxRequestsPerSecond * (now - updatedAt)) / 1000;
@@ -46,7 +46,7 @@ export function createQueueShares({ maxRequestsPerSecond, wholeFrom, clock }: Qu
     sent: add,
     /** @param counted all messages, as SQS counts them @returns an upper bound for the account's share */
     depthOf(partnerAccount: string, counted: number): number {
-      const whole = update(counted);
+      const whole = recount(counted);
       if (whole >= wholeFrom) return Math.round(whole);
       return Math.round((waiting.get(partnerAccount) ?? 0) + (waiting.get(others) ?? 0));
     },

@@ -68,12 +68,12 @@ export async function sendBatches(
 
 /** SQS refuses characters that XML 1.0 does not allow; JSON does not escape these two. @see API_SendMessageBatch */
 const refusedBySqs = /[\ufffe\uffff]/g;
-const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16)}`;
+const asJsonEscape = (character: string): string => `\\u${character.charCodeAt(0).toString(16)}`;
 
 const entryOf = ({ key: _, MessageBody = '', ...entry }: Outgoing, index: number) => ({
   ...entry,
   Id: String(index),
-  MessageBody: MessageBody.replace(refusedBySqs, escaped),
+  MessageBody: MessageBody.replace(refusedBySqs, asJsonEscape),
 });
 
 /** Number of messages in the queue, including in-flight and delayed ones. SQS's figures are approximate. */

@@ -70,7 +70,7 @@ export function createStore(tables: Readonly<Partial<Record<TableName, Table>>>)
 
   async function find(key: Key): Promise<Item | undefined> {
     const { client, name } = tableOf(key.kind);
-    const read = new GetItemCommand({ TableName: name, Key: keyOf(key), ConsistentRead: true });
+    const read = new GetItemCommand({ TableName: name, Key: itemKey(key), ConsistentRead: true });
     return (await client.send(read)).Item;
   }
 
@@ -87,7 +87,7 @@ export function createStore(tables: Readonly<Partial<Record<TableName, Table>>>)
       client.send(
         new PutItemCommand({
           TableName: name,
-          Item: { ...keyOf(key), ...Object.fromEntries(texts) },
+          Item: { ...itemKey(key), ...Object.fromEntries(texts) },
           ConditionExpression: isNew ? isAbsent : isExpected,
           ExpressionAttributeNames: isNew ? { '#pk': pk } : { '#etag': 'etag' },
           ...(!isNew && { ExpressionAttributeValues: { ':expected': { S: expected } } }),
@@ -164,7 +164,7 @@ export function createStore(tables: Readonly<Partial<Record<TableName, Table>>>)
         ExpressionAttributeNames: { '#pk': pk, '#etag': 'etag' },
         ExpressionAttributeValues: { ':expected': { S: expected ?? '' } },
       };
-      const removal = { TableName: name, Key: keyOf(key), ...(expected && condition) };
+      const removal = { TableName: name, Key: itemKey(key), ...(expected && condition) };
       const outcome = await orRefusal(client.send(new DeleteItemCommand(removal)));
       return !(outcome instanceof ConditionalCheckFailedException);
     },
@@ -178,7 +178,7 @@ export function createStore(tables: Readonly<Partial<Record<TableName, Table>>>)
       const { client, name } = tableOf(key.kind);
       const addition = additionOf(adder, counters, ended);
       const outcome = await orRefusal(
-        client.send(new UpdateItemCommand({ TableName: name, Key: keyOf(key), ...addition })),
+        client.send(new UpdateItemCommand({ TableName: name, Key: itemKey(key), ...addition })),
       );
       // Not after an error: a call that is still on its way must not meet the adder's next one.
       idleAdders.push(adder);
@@ -220,7 +220,7 @@ function additionOf({ attribute, mark }: Adder, counters: Counters, ended: reado
   };
 }
 
-const keyOf = ({ kind, name }: Key): Item => ({ [pk]: { S: kind }, [sk]: { S: name } });
+const itemKey = ({ kind, name }: Key): Item => ({ [pk]: { S: kind }, [sk]: { S: name } });
 
 /** @throws for an item of the releases 0.1 and 0.2, whose items had other attributes */
 function rowOf(item: Item): Row {

@@ -21,7 +21,7 @@ interface NumberRange {
   readonly standard: number;
 }
 
-const number = (says: string, { from, to, unit, standard }: NumberRange, isWhole = false) => {
+const numberSetting = (says: string, { from, to, unit, standard }: NumberRange, isWhole = false) => {
   const expected = `expected ${unit} from ${from} to ${to}`;
   const schema = v.pipe(
     v.number(({ input }) => (typeof input === 'string' ? `${expected}, as a number, not text` : expected)),
@@ -32,13 +32,13 @@ const number = (says: string, { from, to, unit, standard }: NumberRange, isWhole
   return { type: 'number', says, schema: v.optional(schema, standard), range: `${from} to ${to}` } as const;
 };
 
-export const whole = (says: string, range: NumberRange) =>
-  number(says, { ...range, unit: `whole ${range.unit}` }, true);
+export const wholeSetting = (says: string, range: NumberRange) =>
+  numberSetting(says, { ...range, unit: `whole ${range.unit}` }, true);
 
-export const text = <const S extends v.GenericSchema>(says: string, schema: S) =>
+export const textSetting = <const S extends v.GenericSchema>(says: string, schema: S) =>
   ({ type: 'string', says, schema }) as const;
 
-export const list = <const S extends v.GenericSchema>(says: string, schema: S) =>
+export const listSetting = <const S extends v.GenericSchema>(says: string, schema: S) =>
   ({ type: 'list', says, schema }) as const;
 
 /** @param example entries as JavaScript has them, for a text or another wrong value instead of a list */
@@ -95,50 +95,50 @@ const fieldPath = matching(
 );
 
 export const bridgeSettings = {
-  pollSeconds: whole(
+  pollSeconds: wholeSetting(
     'seconds between two polls of a feed; below 60, one scheduled run polls several times, which costs more Lambda time',
     { from: 1, to: 60, unit: 'seconds', standard: 60 },
   ),
-  maxRequestsPerSecond: number('request rate of the whole bridge, all functions together', {
+  maxRequestsPerSecond: numberSetting('request rate of the whole bridge, all functions together', {
     ...{ from: 0.1, to: 100_000, unit: 'requests a second', standard: 10 },
   }),
-  requiredScope: text('scope that a partner account must grant', v.optional(scope, 'v2 read write')),
-  acceptLanguage: text("language of the service's answers, such as `pl`", v.optional(language)),
-  overlapSeconds: whole(
+  requiredScope: textSetting('scope that a partner account must grant', v.optional(scope, 'v2 read write')),
+  acceptLanguage: textSetting("language of the service's answers, such as `pl`", v.optional(language)),
+  overlapSeconds: wholeSetting(
     'how many seconds before the last success the drain starts over after a rejected cursor; must exceed the delay after which a change is visible in the feed',
     { from: 10, to: 86_400, unit: 'seconds', standard: 300 },
   ),
-  confirmUnavailableSeconds: whole(
+  confirmUnavailableSeconds: wholeSetting(
     'seconds after a "not found" until the bridge fetches the advert again, before it publishes it as unavailable; `0`: no second fetch',
     { from: 0, to: 900, unit: 'seconds', standard: 30 },
   ),
-  confirmUnchangedSeconds: whole(
+  confirmUnchangedSeconds: wholeSetting(
     'seconds after the feed listed a change until the bridge believes that the status is still the published one; before, it fetches the advert once more; `0`: believed at once',
     { from: 0, to: 900, unit: 'seconds', standard: 10 },
   ),
-  circuitSeconds: whole(
+  circuitSeconds: wholeSetting(
     'seconds without requests after the service has blocked the address of the bridge, until one request tries again',
     { from: 1, to: 86_400, unit: 'seconds', standard: 1800 },
   ),
-  maxPauseSeconds: whole(
+  maxPauseSeconds: wholeSetting(
     'the longest pause in seconds that the bridge accepts from `Retry-After`; a longer one raises an alarm',
     { from: 1, to: 86_400, unit: 'seconds', standard: 3600 },
   ),
-  eventFields: list(
+  eventFields: listSetting(
     'paths in an advert, such as `title,price.value`, whose values its events contain in `data.fields`; at most 50',
     v.optional(
       v.pipe(entries(fieldPath, "'title', 'price.value'"), v.maxLength(50, 'expected at most 50 paths')),
     ),
   ),
-  publishStatuses: list(
+  publishStatuses: listSetting(
     'to publish less: an event is published only if an advert enters or leaves one of these statuses',
     v.optional(entries(status, "'active', 'sold'")),
   ),
-  publishPartnerAccounts: list(
+  publishPartnerAccounts: listSetting(
     'to publish less: only events about adverts of these partner accounts are published',
     v.optional(entries(partnerAccountName, "'main', 'second'")),
   ),
-  auditSample: whole(
+  auditSample: wholeSetting(
     'how many published adverts of each partner account are fetched again a day, and published if they differ; `0`: none',
     { from: 0, to: 100_000, unit: 'adverts', standard: 0 },
   ),

@@ -126,7 +126,7 @@ export function withoutSecrets(text: string, secrets: readonly Secret[]): string
 }
 
 /** Their values are secret; those in `alone` are also words of many sentences. */
-const names =
+const secretNames =
   '(?<named>(?<=[a-z_-])token|secret|passw(?:or)?d|api[_-]?key|authorization|cookie)|(?<alone>\\b(?:token|code|bearer|basic))';
 /** The separator between name and value (quotes, a colon, an equals sign or a space), and the value. */
 const values = [
@@ -135,7 +135,7 @@ const values = [
   String.raw`(["'\\]*\s*[:=]\s*(?:(?:bearer|basic)\s+)?)([^\s"'\\&,;}]+)`,
   String.raw`(\s+)([^\s"'\\&,;}]+)`,
 ];
-const namedValue = new RegExp(`(?:${names})(?:${values.join('|')})`, 'gi');
+const namedValue = new RegExp(`(?:${secretNames})(?:${values.join('|')})`, 'gi');
 
 /** Error codes (the bridge's own, Node's, numbers) stay, because an operator needs them. */
 const errorCodes = new Set<string>([...faultKinds, 'wrong-shape', 'ABORT_ERR']);

@@ -18,13 +18,13 @@ const invisible = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
  *
  * @see https://html.spec.whatwg.org/multipage/named-characters.html
  */
-const names =
+const htmlNames =
   'excl! quot" num# dollar$ percnt% amp& apos\' lpar( rpar) ast* midast* plus+ comma, period. sol/ colon: semi; lt< ' +
   'equals= gt> quest? commat@ lsqb[ lbrack[ bsol\\ rsqb] rbrack] hat^ lowbar_ underbar_ grave` diacriticalgrave` ' +
   'lcub{ lbrace{ verbar| vert| verticalline| rcub} rbrace} hyphen- dash- tab\t newline\n nbsp\u00a0 shy\u00ad ' +
   'zwj\u200d zwnj\u200c nobreak\u2060 zerowidthspace\u200b';
 const named: ReadonlyMap<string, string> = new Map(
-  names.split(' ').map((name) => [name.slice(0, -1), name.slice(-1)]),
+  htmlNames.split(' ').map((name) => [name.slice(0, -1), name.slice(-1)]),
 );
 
 const character = (code: number): string =>

@@ -40,14 +40,14 @@ export function createCachedAccounts(
     if (!known || known.readAt <= row.readAt || known.readAt > clock.now()) rows.set(name, row);
   }
 
-  async function kept(name: string, access: () => Promise<PartnerAccount | undefined>) {
+  async function noted(name: string, access: () => Promise<PartnerAccount | undefined>) {
     const readAt = clock.now();
     const account = await access();
     keep(name, { account, readAt });
     return account;
   }
 
-  const read = (name: string) => kept(name, () => partnerAccounts.read(name));
+  const read = (name: string) => noted(name, () => partnerAccounts.read(name));
 
   /** The cached row, without reading; undefined if it is too old. */
   function peek(name: string): CachedAccount | undefined {
@@ -76,7 +76,7 @@ export function createCachedAccounts(
     known: (name: string): PartnerAccount | undefined => rows.get(name)?.account,
 
     change: (...changed: Parameters<PartnerAccounts['change']>) =>
-      kept(changed[0], () => partnerAccounts.change(...changed)),
+      noted(changed[0], () => partnerAccounts.change(...changed)),
 
     async list(onUnreadable?: OnUnreadable): Promise<PartnerAccount[]> {
       const readAt = clock.now();
@@ -105,7 +105,7 @@ export function createCachedBudget(store: BudgetStore, clock: Clock) {
   let changes = 0;
 
   /** Takes over the stored state, including an early end of a hold. @param before `changes` when the read began */
-  function update(stored: BudgetState, before: number): void {
+  function takeOver(stored: BudgetState, before: number): void {
     const { holds: _stored, ...rest } = stored;
     const { holds } = known;
     // Planted fault: pause-unseen-by-warm-process
@@ -122,7 +122,7 @@ export function createCachedBudget(store: BudgetStore, clock: Clock) {
     async refresh(): Promise<void> {
       if (isYoung(knownAtMs, clock.now(), maxAgeMs)) return;
       const before = changes;
-      update(await reached(store.read()), before);
+      takeOver(await reached(store.read()), before);
     },
 
     /** Applies a change here at once, and stores it for the other processes. */
@@ -138,7 +138,7 @@ export function createCachedBudget(store: BudgetStore, clock: Clock) {
 
     async reserve(rule: (state: BudgetState) => BudgetState): Promise<BudgetState> {
       const before = changes;
-      update(await reached(store.change(rule)), before);
+      takeOver(await reached(store.change(rule)), before);
       return known;
     },
   };

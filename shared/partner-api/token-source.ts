@@ -54,10 +54,10 @@ export function createTokenSource({ reader, requester, partnerAccounts, holds, c
   const rejected = new Map<string, { readonly version: string; readonly because: Rejection }>();
 
   /** A pair that the service gave again is not stored again: then only the row knows how long it lives. */
-  const isOver = ({ token }: PartnerAccount, { expiresAt }: AccessToken): boolean =>
+  const isExpired = ({ token }: PartnerAccount, { expiresAt }: AccessToken): boolean =>
     Math.max(expiresAt, token?.expiresAt ?? 0) <= clock.now();
   const isGood = (row: PartnerAccount, found: AccessToken): boolean =>
-    !isOver(row, found) && rejected.get(row.name)?.version !== found.version;
+    !isExpired(row, found) && rejected.get(row.name)?.version !== found.version;
 
   /** Reads the row and the secret, and has the token renewed if there is no good one. */
   async function find(asked: TokenQuery): Promise<AccessToken> {
@@ -99,13 +99,13 @@ export function createTokenSource({ reader, requester, partnerAccounts, holds, c
   /** Whether the next renewal is not due yet. If the last one failed and the token has run out, the row needs a hold. */
   function mustWait(row: PartnerAccount, found: AccessToken): boolean {
     const waiting = waitingRenewal(row, clock.now());
-    return waiting !== undefined && (waiting.fault === undefined || !isOver(row, found));
+    return waiting !== undefined && (waiting.fault === undefined || !isExpired(row, found));
   }
 
   /** The token that there is until the next renewal. The service's answers decide whether it has really run out. */
   function inForce(row: PartnerAccount, token: AccessToken): AccessToken {
     if (rejected.get(row.name)?.version === token.version) rejected.delete(row.name);
-    const kept = isOver(row, token) ? { ...token, expiresAt: Number.POSITIVE_INFINITY } : token;
+    const kept = isExpired(row, token) ? { ...token, expiresAt: Number.POSITIVE_INFINITY } : token;
     tokens.set(row.name, kept);
     return kept;
   }

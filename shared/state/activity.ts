@@ -65,7 +65,7 @@ export function createAnswers(options: {
   return {
     note({ account, resource, fault, sentAt }: Evidence, status: number | undefined): void {
       const ms = clock.now() - sentAt;
-      const counts = { [kindOf(status, fault)]: 1, ...(status !== undefined && { ms }) };
+      const counts = { [answerKind(status, fault)]: 1, ...(status !== undefined && { ms }) };
       const minute = Math.floor(clock.now() / 60_000);
       unstored[minute] = sumOf(unstored[minute], counts);
       untaken = sumOf(untaken, counts);
@@ -101,7 +101,7 @@ export function createAnswers(options: {
 /** The path of an object ends in its number. */
 const isOfAdvert = /\d$/;
 
-function kindOf(status: number | undefined, fault: BridgeFault | undefined): string {
+function answerKind(status: number | undefined, fault: BridgeFault | undefined): string {
   if (status === undefined) return 'none';
   if (!fault) return 'ok';
   return status >= 500 && fault.code === 'transient' ? '5xx' : fault.code;

@@ -28,23 +28,23 @@ export const freshBudget: BudgetState = { nextSlotMs: 0 };
 const key: Key = { kind: 'bridge', name: 'budget' };
 
 /** @throws {ShapeError} */
-const stateOf = (row: Row | undefined): BudgetState =>
+const budgetStateOf = (row: Row | undefined): BudgetState =>
   row ? checked(budgetRow, row.value, 'rate budget') : freshBudget;
 
 export type BudgetStore = ReturnType<typeof createBudgetStore>;
 
 export function createBudgetStore(store: Store) {
   return {
-    read: async (): Promise<BudgetState> => stateOf(await store.get(key)),
+    read: async (): Promise<BudgetState> => budgetStateOf(await store.get(key)),
 
     /** Applies `rule`, perhaps more than once, in one atomic step; if it returns the same state, nothing is written. */
     async change(rule: (state: BudgetState) => BudgetState): Promise<BudgetState> {
       const row = await update(store, key, (stored) => {
-        const state = stateOf(stored);
+        const state = budgetStateOf(stored);
         const changed = rule(state);
         return changed === state ? undefined : changed;
       });
-      return stateOf(row);
+      return budgetStateOf(row);
     },
   };
 }

@@ -125,7 +125,7 @@ export function createFeedStates(store: Store) {
     /** Creates the feed's state; keeps an existing state of the same generation. */
     async register(state: FeedState): Promise<void> {
       // Rule: cursor-kept-for-new-user
-      await update(store, keyOf(state), (row) =>
+      await update(store, feedRowKey(state), (row) =>
         row && feedStateOf(row).generation >= state.generation ? undefined : state,
       );
     },
@@ -136,7 +136,7 @@ export function createFeedStates(store: Store) {
      * @returns undefined for an unknown feed
      */
     async readAgain(key: FeedKey, from: (state: FeedState) => string): Promise<FeedState | undefined> {
-      const row = await update(store, keyOf(key), (current) => {
+      const row = await update(store, feedRowKey(key), (current) => {
         if (!current) return undefined;
         const { cursor: _cursor, lease: _lease, ...state } = feedStateOf(current);
         return { ...state, since: from(state), resyncing: true };
@@ -147,7 +147,7 @@ export function createFeedStates(store: Store) {
     /** Takes the lease, unless it is held. */
     async acquire(key: FeedKey, { holder, nowMs, leaseMs, listed }: LeaseRequest): Promise<Lease | NoLease> {
       let noLease: NoLease | undefined;
-      const row = await update(store, keyOf(key), (current) => {
+      const row = await update(store, feedRowKey(key), (current) => {
         if (!current) return undefined;
         const state = feedStateOf(current);
         noLease = whyNoLease(state, nowMs, listed);
@@ -175,7 +175,7 @@ export function createFeedStates(store: Store) {
         counts: sumOf(before.counts, counts) as PageCounts,
         ...(leaseMs !== 'ended' && { lease: leaseOf(lease?.holder ?? '', nowMs, leaseMs) }),
       };
-      const put = await store.put(keyOf(state), next, etag);
+      const put = await store.put(feedRowKey(state), next, etag);
       return 'etag' in put ? { state: next, etag: put.etag } : undefined;
     },
 
@@ -183,7 +183,7 @@ export function createFeedStates(store: Store) {
     async release({ state, etag }: Lease, end: PollEnd, nowMs: number): Promise<void> {
       if (!isLeased(state, nowMs)) return;
       const { lease: _ended, problem: _before, ...before } = state;
-      await store.put(keyOf(state), { ...before, ...end }, etag);
+      await store.put(feedRowKey(state), { ...before, ...end }, etag);
     },
 
     remove: (partnerAccount: string): Promise<void> =>
@@ -191,7 +191,7 @@ export function createFeedStates(store: Store) {
   };
 }
 
-const keyOf = ({ partnerAccount, feed }: FeedKey): Key => ({
+const feedRowKey = ({ partnerAccount, feed }: FeedKey): Key => ({
   kind: 'feed',
   name: `${partnerAccount}/${feed}`,
 });

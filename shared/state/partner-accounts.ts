@@ -9,35 +9,39 @@ export function createPartnerAccounts(store: Store) {
   return {
     /** By name. @param onUnreadable called instead of throwing */
     list: async (onUnreadable?: OnUnreadable): Promise<PartnerAccount[]> =>
-      readRows(await store.list('account'), accountOf, onUnreadable),
+      readRows(await store.list('account'), storedAccount, onUnreadable),
 
     async read(name: string): Promise<PartnerAccount | undefined> {
-      const row = await store.get(keyOf(name));
-      return row && accountOf(row);
+      const row = await store.get(accountRowKey(name));
+      return row && storedAccount(row);
     },
 
     /** @returns false if there is an account of this name, which stays unchanged */
     add: async (account: PartnerAccount): Promise<boolean> =>
-      'etag' in (await store.put(keyOf(account.name), account, 'absent')),
+      'etag' in (await store.put(accountRowKey(account.name), account, 'absent')),
 
     /** Applies `change` to the stored account, again if another process writes in between; undefined writes nothing. */
     async change(
       name: string,
       change: (account: PartnerAccount) => PartnerAccount | undefined,
     ): Promise<PartnerAccount | undefined> {
-      const row = await update(store, keyOf(name), (current) => current && change(accountOf(current)));
-      return row && accountOf(row);
+      const row = await update(
+        store,
+        accountRowKey(name),
+        (current) => current && change(storedAccount(current)),
+      );
+      return row && storedAccount(row);
     },
 
-    /** Removes the account if `isOver` says so of the stored one, unless another process changes it meanwhile. */
-    async remove(name: string, isOver: (account: PartnerAccount) => boolean = () => true): Promise<void> {
-      const row = await store.get(keyOf(name));
-      if (row && isOver(accountOf(row))) await store.remove(keyOf(name), row.etag);
+    /** Removes the account if `mayRemove` says so of the stored one, unless another process changes it meanwhile. */
+    async remove(name: string, mayRemove: (account: PartnerAccount) => boolean = () => true): Promise<void> {
+      const row = await store.get(accountRowKey(name));
+      if (row && mayRemove(storedAccount(row))) await store.remove(accountRowKey(name), row.etag);
     },
   };
 }
 
-const keyOf = (name: string): Key => ({ kind: 'account', name });
+const accountRowKey = (name: string): Key => ({ kind: 'account', name });
 
-const accountOf = ({ name, value }: Row): PartnerAccount =>
+const storedAccount = ({ name, value }: Row): PartnerAccount =>
   checked(partnerAccount, { ...(value as object), name }, `partner account ${name}`);

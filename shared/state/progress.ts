@@ -65,7 +65,7 @@ export type Progresses<T extends object> = ReturnType<typeof createProgress<T>>;
 
 /** The latest operation of one kind, for each partner account and generation. */
 export function createProgress<T extends object>(store: Store, kind: 'backfill' | 'audit' | 'audit-share') {
-  const keyOf = ({ partnerAccount, generation }: BackfillKey): Key => ({
+  const progressRowKey = ({ partnerAccount, generation }: BackfillKey): Key => ({
     kind: 'progress',
     name: `${partnerAccount}/${generation}/${kind}`,
   });
@@ -85,7 +85,7 @@ export function createProgress<T extends object>(store: Store, kind: 'backfill' 
 
     /** @throws {ShapeError} */
     async read(key: BackfillKey): Promise<T | undefined> {
-      const row = await store.get(keyOf(key));
+      const row = await store.get(progressRowKey(key));
       return row && valueIn(row);
     },
 
@@ -98,7 +98,7 @@ export function createProgress<T extends object>(store: Store, kind: 'backfill' 
       listed: number,
       next: (before: T | undefined) => T | undefined,
     ): Promise<T | undefined> {
-      const row = await update(store, keyOf(key), (before) => {
+      const row = await update(store, progressRowKey(key), (before) => {
         const counted = (before ? progressIn(before).counted : 0) + listed;
         const value = next(before && valueIn(before));
         return value && { value, counted };

@@ -97,7 +97,7 @@ export function checkedConfig(scope: Construct, props: AdvertBridgeProps): Bridg
   const config = success && { ...output, namePrefix: namePrefixOf(output.name) };
   const others = [
     ...unknownIn(given, Object.keys(shape.entries)),
-    ...busFaults(given),
+    ...publishingFaults(given),
     ...placeFaults(scope, given),
     ...keyFaults(given),
     ...networkFaults(given),
@@ -108,7 +108,7 @@ export function checkedConfig(scope: Construct, props: AdvertBridgeProps): Bridg
   throw new AdvertBridgeError(heading, faultLines(issues, others));
 }
 
-function busFaults({ bus, eventBuses, target, ...props }: Partial<AdvertBridgeProps>): Fault[] {
+function publishingFaults({ bus, eventBuses, target, ...props }: Partial<AdvertBridgeProps>): Fault[] {
   const kinds = Array.isArray(eventBuses) ? eventBuses : ['classic'];
   const isCustom = kinds.includes('custom');
   if (isCustom && target === 'emulator')
@@ -184,7 +184,7 @@ function collisions(scope: Construct, { name, busName, bus, eventBuses }: Bridge
   taken.set(scope.node.root, names);
   const faults: Fault[] = [];
   const take = (property: 'name' | 'busName', value: string, other: string) => {
-    const key = `${placeOf(scope)} ${property} ${value}`;
+    const key = `${accountAndRegion(scope)} ${property} ${value}`;
     const owner = names.get(key);
     const why = `expected another one than ${value}, which is that of the bridge ${owner}${other}`;
     if (owner === undefined) names.set(key, scope.node.path);
@@ -196,7 +196,7 @@ function collisions(scope: Construct, { name, busName, bus, eventBuses }: Bridge
 }
 
 /** AWS account and region. For a stack without them, the stage, because another stage may be deployed elsewhere. */
-function placeOf(scope: Construct): string {
+function accountAndRegion(scope: Construct): string {
   const { account, region } = Stack.of(scope);
   if (isKnown(account) && isKnown(region)) return `${account}/${region}`;
   return `stage ${Stage.of(scope)?.node.path}`;

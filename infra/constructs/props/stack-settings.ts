@@ -6,13 +6,13 @@ import * as v from 'valibot';
 import { stackName } from '../../../shared/contract/names.ts';
 import {
   bridgeSettings,
-  list,
+  listSetting,
   matching,
   partnerBaseUrl,
   type Schemas,
   type Setting,
-  text,
-  whole,
+  textSetting,
+  wholeSetting,
 } from '../../../shared/contract/settings.ts';
 
 const tableName = matching(/^[\w.-]{3,255}$/, 'expected the name of a DynamoDB table');
@@ -21,8 +21,11 @@ const expectedBuses = "expected 'classic', 'custom' or both, each once";
 const awsAccount = matching(/^\d{12}$/, 'expected 12-digit AWS account IDs');
 
 export const stackSettings = {
-  partnerBaseUrl: text('https URL of the partner service (plain http only for loopback)', partnerBaseUrl),
-  stackName: text(
+  partnerBaseUrl: textSetting(
+    'https URL of the partner service (plain http only for loopback)',
+    partnerBaseUrl,
+  ),
+  stackName: textSetting(
     'name of the stack, and part of every fixed name in it; a second bridge in the same AWS account and region needs a different one, and a different `busName`',
     v.optional(
       matching(
@@ -33,7 +36,7 @@ export const stackSettings = {
     ),
   ),
   ...bridgeSettings,
-  busName: text(
+  busName: textSetting(
     'name of the event bus that the bridge creates, of either kind',
     v.optional(
       matching(
@@ -56,7 +59,7 @@ export const stackSettings = {
     ),
     range: '`classic`, `custom` or `classic,custom`',
   },
-  subscriberAccounts: list(
+  subscriberAccounts: listSetting(
     'AWS accounts whose teams may subscribe to the bus that the bridge creates; at most 90',
     v.optional(
       v.pipe(
@@ -67,20 +70,23 @@ export const stackSettings = {
       [],
     ),
   ),
-  organizationId: text(
+  organizationId: textSetting(
     'ID of an AWS organization, such as `o-a1b2c3d4e5`: teams in all of its accounts may subscribe to that bus',
     v.optional(matching(/^o-[a-z0-9]{10,32}$/, 'expected an organization ID such as o-a1b2c3d4e5')),
   ),
-  feedStateTable: text('a restored table to use instead of the feed-state table', v.optional(tableName)),
-  advertStatusTable: text(
+  feedStateTable: textSetting(
+    'a restored table to use instead of the feed-state table',
+    v.optional(tableName),
+  ),
+  advertStatusTable: textSetting(
     'a restored table to use instead of the advert-status table',
     v.optional(tableName),
   ),
-  alarmEmail: text(
+  alarmEmail: textSetting(
     'email address that receives the alarms, through a topic that the bridge creates, with a KMS key for $1 a month',
     v.optional(v.pipe(v.string(), v.email('expected an email address'))),
   ),
-  alarmTopicArn: text(
+  alarmTopicArn: textSetting(
     "an existing SNS topic, such as a pager's, that receives every alarm and its end; its policy, and its key if it is encrypted, must allow CloudWatch to publish",
     v.optional(
       matching(
@@ -89,11 +95,14 @@ export const stackSettings = {
       ),
     ),
   ),
-  backlogAlarmSeconds: whole('seconds that a changed advert may wait in the queue before an alarm goes off', {
-    // By default twice as long as the pause after a blocked address, and as long as the longest pause.
-    ...{ from: 60, to: 86_400, unit: 'seconds', standard: 3600 },
-  }),
-  runbookUrl: text(
+  backlogAlarmSeconds: wholeSetting(
+    'seconds that a changed advert may wait in the queue before an alarm goes off',
+    {
+      // By default twice as long as the pause after a blocked address, and as long as the longest pause.
+      ...{ from: 60, to: 86_400, unit: 'seconds', standard: 3600 },
+    },
+  ),
+  runbookUrl: textSetting(
     'address of the runbook to which the alarms lead, without `#`; the default is its path in the package',
     v.optional(
       matching(/^[^\s#]{1,200}$/, 'expected an address without spaces and #'),

@@ -113,7 +113,7 @@ export const isQueue = (value: unknown): value is IQueue => has(value, 'queueArn
 export const arnOf = (target: SubscriptionTarget): string =>
   isQueue(target) ? target.queueArn : target.functionArn;
 
-const listOf = <S extends v.GenericSchema<unknown, unknown>>(item: S, what: string, example: string) =>
+const filterList = <S extends v.GenericSchema<unknown, unknown>>(item: S, what: string, example: string) =>
   v.optional(
     v.pipe(
       v.array(
@@ -146,10 +146,10 @@ const entries = {
       v.regex(/^\d{12}$/, 'expected the 12 digits of an AWS account'),
     ),
   ),
-  partnerAccounts: listOf(partnerAccountName, 'partner accounts', 'main'),
-  statuses: listOf(v.pipe(status, known), 'statuses', 'active'),
-  advertIds: listOf(v.pipe(v.string('expected 1 to 20 digits, as text'), advertId), 'adverts', '123'),
-  detailTypes: listOf(
+  partnerAccounts: filterList(partnerAccountName, 'partner accounts', 'main'),
+  statuses: filterList(v.pipe(status, known), 'statuses', 'active'),
+  advertIds: filterList(v.pipe(v.string('expected 1 to 20 digits, as text'), advertId), 'adverts', '123'),
+  detailTypes: filterList(
     v.picklist(
       allDetailTypes,
       ({ input }) =>
@@ -197,7 +197,7 @@ export function checkProps(scope: Construct, given: AdvertSubscriptionProps | un
   const faults = faultLines(issues, [
     ...unknownIn(props, Object.keys(entries)),
     ...(isFine('partnerAccounts', 'statuses', 'advertIds', 'detailTypes') ? contradictionsOf(props) : []),
-    ...(isFine('bus', 'bridgeAccount', 'customBusArn') ? busFaults(scope, props) : []),
+    ...(isFine('bus', 'bridgeAccount', 'customBusArn') ? subscribedBusFaults(scope, props) : []),
     ...(isFine('target') ? targetFaults(scope, props) : []),
     ...(isFine('consumer', 'visibilityTimeout') ? consumerFaults(props) : []),
     ...(isFine('positions') ? positionsFaults(scope, props) : []),
@@ -206,7 +206,7 @@ export function checkProps(scope: Construct, given: AdvertSubscriptionProps | un
     throw new SubscriptionError(`The subscription ${scope.node.path} has faults.`, faults);
 }
 
-function busFaults(scope: Construct, given: AdvertSubscriptionProps): Fault[] {
+function subscribedBusFaults(scope: Construct, given: AdvertSubscriptionProps): Fault[] {
   const { bus, bridgeAccount, customBusArn, ...props } = given as Partial<Record<'from', string>> &
     typeof given;
   if (customBusArn !== undefined) return customBusFaults(scope, customBusArn, given);

@@ -91,8 +91,8 @@ export const plantedInPipeline: Planted = {
     [
       'lost-lease-writes',
       '… and',
-      'put(keyOf(state), next, etag)',
-      "put(keyOf(state), next, (await store.get(keyOf(state)))?.etag ?? 'absent')",
+      'put(feedRowKey(state), next, etag)',
+      "put(feedRowKey(state), next, (await store.get(feedRowKey(state)))?.etag ?? 'absent')",
     ],
   ],
   'functions/drain/poll-fault.ts': [
