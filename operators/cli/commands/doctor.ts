@@ -4,10 +4,9 @@ import { once } from '../../operations/bridge.ts';
 import {
   type CheckResult,
   examine,
-  fault,
+  type Found,
   orSkip,
-  type Result,
-  skipped,
+  SkippedError,
 } from '../../operations/doctor/check.ts';
 import { CommandError } from '../../operations/errors.ts';
 import { withBridge } from '../bridge/open.ts';
@@ -41,20 +40,28 @@ export const addDoctor = defineCommand(
   },
 );
 
-const unreadable = 'needs a state file that can be read: see state-file';
-
 async function examineFolder(target: LocalTarget): Promise<CheckResult[]> {
   const { bridgeFacts } = await import('../../operations/doctor/bridge-checks.ts');
   const { folderChecks, stateChecks } = await import('../../operations/doctor/folder-checks.ts');
   const examineState = (bridge: FolderBridge) => {
     const baseUrl = bridge.baseUrl();
     const facts = { ...bridgeFacts(bridge, { ...target, baseUrl }), bridge };
-    return examine(stateChecks, async () => facts, explaining(target, baseUrl));
+    return examine({
+      ...target,
+      checks: stateChecks,
+      facts: async () => facts,
+      explain: explaining(target, baseUrl),
+    });
   };
-  const skipAll = () => Object.keys(stateChecks).map((name) => ({ name, ...skipped(unreadable) }));
+  const explain = explaining(target);
+  const unread = async () => {
+    throw new SkippedError('needs-state');
+  };
   const results = [
-    examine(folderChecks, async () => target, explaining(target)),
-    withBridge(target, examineState, { isReadOnly: true }).catch(skipAll),
+    examine({ ...target, checks: folderChecks, facts: async () => target, explain }),
+    withBridge(target, examineState, { isReadOnly: true }).catch(() =>
+      examine({ ...target, checks: stateChecks, facts: unread, explain }),
+    ),
   ];
   return (await Promise.all(results)).flat();
 }
@@ -70,8 +77,8 @@ async function examineStack(target: StackTarget): Promise<CheckResult[]> {
   const opened = once(async () => stackFacts(await openStack(target, clients), place));
   const explain = explaining(target);
   const results = [
-    examine(placeChecks, async () => ({ ...place, opened }), explain),
-    examine(stackChecks, () => orSkip(opened(), 'needs the stack: see stack'), explain),
+    examine({ ...target, checks: placeChecks, facts: async () => ({ ...place, opened }), explain }),
+    examine({ ...target, checks: stackChecks, facts: () => orSkip(opened(), 'needs-stack'), explain }),
   ];
   return (await Promise.all(results)).flat();
 }
@@ -82,19 +89,19 @@ const unknownOperation = /^(UnknownOperation|InvalidAction|UnsupportedOperation|
 /** Says what the error of a check means; undefined for an unexpected error. */
 const explaining =
   (target: Target, baseUrl?: string) =>
-  (error: unknown): Result | undefined => {
+  (error: unknown): Found | undefined => {
     const cause = isDenied(error) ? error : (error as Error | undefined)?.cause;
     if (isDenied(cause)) {
       const action = /perform: ([\w-]+:\w+)/.exec(cause.message)?.[1];
-      const mend = action ? `Allow ${action} to whoever runs doctor` : `Ask who may: ${cause.message}`;
-      return fault(`could not be checked: AWS denies ${action ?? 'it'}`, mend);
+      return action ? ['denied', { action }] : ['denied-somehow', { message: cause.message }];
     }
-    if (error instanceof StateError && error.code === 'state-damaged') return skipped(unreadable);
+    if (error instanceof StateError && error.code === 'state-damaged') return ['needs-state'];
     const endpoint = process.env.AWS_ENDPOINT_URL;
     if (error instanceof Error && unknownOperation.test(error.name) && endpoint)
-      return skipped(`${endpoint} does not know this call`);
+      return ['unknown-call', { endpoint }];
     const known = explained(error, target, baseUrl);
-    return known instanceof CommandError ? fault(known.says, known.mend ?? again) : undefined;
+    if (!(known instanceof CommandError)) return undefined;
+    return { result: 'fault', says: known.says, mend: known.mend ?? again };
   };
 
 function doctorLines(checks: readonly CheckResult[]): string[] {

@@ -1,5 +1,10 @@
-/** Checks of a bridge, run concurrently. A check changes nothing; a check that fails itself also gives a result. */
+/**
+ * Checks of a bridge, run concurrently. A check changes nothing; a check that fails itself also gives a result. What a
+ * check finds is a code and facts: doctor.json has the sentences.
+ */
 import { type Clock, systemClock } from '../../../shared/domain/clock.ts';
+import { filled, type Mends } from '../findings/finding.ts';
+import doctor from './doctor.json' with { type: 'json' };
 
 export interface Result {
   readonly result: 'ok' | 'skipped' | 'warning' | 'fault';
@@ -10,71 +15,123 @@ export interface Result {
 /** As printed by `doctor --json`. */
 export type CheckResult = Result & { readonly name: string };
 
-export const warning = (says: string, mend: string): Result => ({ result: 'warning', says, mend });
-export const fault = (says: string, mend: string): Result => ({ result: 'fault', says, mend });
-export const skipped = (says: string): Result => ({ result: 'skipped', says, mend: null });
+type Facts = Readonly<Record<string, unknown>>;
+/** A code of doctor.json, with the facts for its sentences. */
+export type Coded = readonly [code: string, facts?: Facts];
+/** What a check has found; a result has its sentences already. */
+export type Found = Coded | Result;
 
-/** Reports what is wrong, and returns what to say if nothing is. {@link SkippedError} skips it. */
-export type Check<Facts> = (facts: Facts, report: (problem: Result) => void) => Promise<string>;
+/** What is said, by how bad it is; and what mends it. */
+type Entry = { readonly [result in 'fault' | 'warning' | 'skipped']?: string } & {
+  readonly mend?: string | Readonly<Record<Mends['kind'], string>>;
+};
+type Entries = Readonly<Record<string, Entry | string>>;
+/** Of each check, by its name, or the name of the check with the same: `ok`, and what may be wrong. `any`: of any check. */
+export type Catalogue = Readonly<Record<string, Entries | string>>;
+
+/** Reports what is wrong. @returns the facts for what to say if nothing is. {@link SkippedError} skips it */
+export type Check<F> = (
+  facts: F,
+  report: (found: string | Result, facts?: Facts) => void,
+) => Promise<Facts | undefined>;
 /** By name. */
-export type Checks<Facts> = Readonly<Record<string, Check<Facts>>>;
+export type Checks<F> = Readonly<Record<string, Check<F>>>;
 
-/** There is nothing to check, or something else must be fixed first: the message says which. */
+/** There is nothing to check, or something else must be fixed first. */
 export class SkippedError extends Error {
   override readonly name = 'SkippedError';
-  readonly code = 'skipped';
+  readonly found: Coded;
+
+  constructor(code: string, { facts, ...options }: { readonly facts?: Facts } & ErrorOptions = {}) {
+    super(code, options);
+    this.found = [code, facts];
+  }
 }
 
-/** What needs a look that failed is skipped. */
-export const orSkip = <T>(look: Promise<T>, needed: string): Promise<T> =>
+/** What needs a look that failed is skipped. @param code that says what is needed */
+export const orSkip = <T>(look: Promise<T>, code: string): Promise<T> =>
   look.catch((cause: unknown) => {
-    throw cause instanceof SkippedError ? cause : new SkippedError(needed, { cause });
+    throw cause instanceof SkippedError ? cause : new SkippedError(code, { cause });
   });
 
 const limitSeconds = 30;
-const late = fault(
-  `could not be looked at: no answer within ${limitSeconds} s`,
-  'Run doctor again; if this stays, find out what does not answer',
-);
 
-/**
- * Never rejects; the results are in the order of the checks.
- *
- * @param facts what all of them look at
- * @param explain what an error of a check means; undefined for an unexpected error
- */
-export const examine = <Facts>(
-  checks: Checks<Facts>,
-  facts: () => Promise<Facts>,
-  explain: (error: unknown) => Result | undefined,
-  clock: Clock = systemClock,
-): Promise<CheckResult[]> =>
+interface Examination<F> extends Mends {
+  readonly checks: Checks<F>;
+  /** What all of them look at. */
+  readonly facts: () => Promise<F>;
+  /** What an error of a check means; undefined for an unexpected error. */
+  readonly explain: (error: unknown) => Found | undefined;
+  readonly catalogue?: Catalogue;
+  readonly clock?: Clock;
+}
+
+/** Never rejects; the results are in the order of the checks. */
+export const examine = <F>({
+  checks,
+  facts,
+  explain,
+  catalogue = doctor as Catalogue,
+  clock = systemClock,
+  ...mends
+}: Examination<F>): Promise<CheckResult[]> =>
   Promise.all(
     Object.entries(checks).map(async ([name, check]) => {
       const over = new AbortController();
-      const timeLimit = clock.sleep(limitSeconds * 1000, over.signal).then(() => late);
-      const result = await Promise.race([resultOf(check, facts), timeLimit]).catch((error: unknown) => {
-        if (error instanceof SkippedError) return skipped(error.message);
-        const [line] = String(error).split('\n');
-        return explain(error) ?? fault(`could not be looked at: ${line}`, 'Report this');
-      });
+      const timeLimit = clock
+        .sleep(limitSeconds * 1000, over.signal)
+        .then((): Found[] => [['late', { seconds: limitSeconds }]]);
+      const found = await Promise.race([foundBy(check, facts), timeLimit]).catch(
+        (error: unknown): Found[] => {
+          if (error instanceof SkippedError) return [error.found];
+          const [line] = String(error).split('\n');
+          return [explain(error) ?? ['failed', { error: line }]];
+        },
+      );
       over.abort();
-      return { name, ...result };
+      return { name, ...joined(found.map((one) => resultOf(one, name, catalogue, mends))) };
     }),
   );
+
+async function foundBy<F>(check: Check<F>, facts: () => Promise<F>): Promise<Found[]> {
+  const problems: Found[] = [];
+  const fine = await check(await facts(), (found, about) => {
+    problems.push(typeof found === 'string' ? [found, about] : found);
+  });
+  return problems.length > 0 ? problems : [['ok', fine ?? {}]];
+}
+
+function resultOf(found: Found, check: string, catalogue: Catalogue, mends: Mends): Result {
+  if ('says' in found) return found;
+  const [code, facts = {}] = found;
+  const entry = entryOf(catalogue, check, code);
+  if (typeof entry === 'string') return { result: 'ok', says: filled(entry, facts, mends), mend: null };
+  const { mend, ...words } = entry;
+  const [result = 'fault', says = code] = (Object.entries(words) as [Result['result'], string][])[0] ?? [];
+  const remedy = typeof mend === 'object' ? mend[mends.kind] : mend;
+  return {
+    result,
+    says: filled(says, facts, mends),
+    mend: remedy === undefined ? null : filled(remedy, facts, mends),
+  };
+}
+
+function entryOf(catalogue: Catalogue, check: string, code: string): Entry | string {
+  const own = catalogue[check];
+  if (typeof own === 'string') return entryOf(catalogue, own, code);
+  const any = catalogue.any as Entries;
+  return own?.[code] ?? any[code] ?? code;
+}
 
 const maxShown = 10;
 
 /** One result for several problems: that of the worst, which comes first. */
-async function resultOf<Facts>(check: Check<Facts>, facts: () => Promise<Facts>): Promise<Result> {
-  const problems: Result[] = [];
-  const fine = await check(await facts(), (problem) => problems.push(problem));
-  problems.sort((a, b) => Number(b.result === 'fault') - Number(a.result === 'fault'));
-  const [worst] = problems;
-  if (!worst) return { result: 'ok', says: fine, mend: null };
-  const shown = problems.slice(0, maxShown);
+function joined(problems: readonly Result[]): Result {
+  const sorted = problems.toSorted((a, b) => Number(b.result === 'fault') - Number(a.result === 'fault'));
+  const shown = sorted.slice(0, maxShown);
   const says = shown.map((problem) => problem.says);
   if (problems.length > maxShown) says.push(`and ${problems.length - maxShown} more`);
-  const mends = new Set(shown.map(({ mend }) => mend));
-  return { result: worst.result, says: says.join('; '), mend: [...mends].join('\n') };
+  const mends = new Set(shown.flatMap(({ mend }) => mend ?? []));
+  const { result = 'ok' } = sorted[0] ?? {};
+  return { result, says: says.join('; '), mend: mends.size === 0 ? null : [...mends].join('\n') };
 }

@@ -15,9 +15,8 @@ import { missingScopes } from '../../../functions/refresh-token/token-pairs.ts';
 import { ShapeError } from '../../../shared/contract/checks.ts';
 import { quoted } from '../../../shared/domain/text.ts';
 import type { Bridge } from '../bridge.ts';
-import { applicationWords } from '../errors.ts';
 import { type BridgeFacts, bridgeChecks, findingCheck, pairCheck } from './bridge-checks.ts';
-import { type Checks, fault, orSkip, SkippedError, warning } from './check.ts';
+import { type Checks, type Coded, orSkip, SkippedError } from './check.ts';
 
 interface Folder extends Pick<BridgeFacts, 'command'> {
   readonly dir: string;
@@ -46,99 +45,80 @@ export const folderChecks: Checks<Folder> = {
     const { nodeVersion: version } = machineFacts;
     const [major = 0, minor = 0] = version.split('.').map(Number);
     // Not `npx … npx …`: an inner npx would use the package of the outer one.
-    const newer = `Install a newer Node, or run the command with one: \`npx -p node@24 -- node ${quoted(process.argv[1] ?? '')} …\``;
-    const needed = `an embedded bridge needs Node ${oldestMajor}.${oldestMinor} or later; this is ${version}`;
-    if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor)) report(fault(needed, newer));
+    const facts = { version, oldest: `${oldestMajor}.${oldestMinor}`, script: quoted(process.argv[1] ?? '') };
+    if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor)) report('old', facts);
     // Only even releases get security fixes for longer than half a year.
-    else if (major % 2 === 1) report(warning(`Node ${version} gets fixes for half a year only`, newer));
-    return `Node ${version}`;
+    else if (major % 2 === 1) report('odd', facts);
+    return facts;
   },
-  async folder({ dir, command }, report) {
+  async folder({ dir }, report) {
     const file = stateFileIn(dir);
-    const begin = `Begin one there: \`${command(applicationWords('local'))}\``;
-    const open = `\`chmod u+rwX ${quoted(dir)} ${quoted(file)}\``;
-    if (existsSync(dir) && !statSync(dir).isDirectory())
-      report(fault(`${dir} is a file`, 'Name the folder of the bridge with --local'));
+    const facts = { dir, file, quotedDir: quoted(dir), quotedFile: quoted(file) };
+    if (existsSync(dir) && !statSync(dir).isDirectory()) report('is-file', facts);
     // Not `existsSync`, which says the same of a folder that this user may not enter.
-    else if (!guarded(file, () => statSync(file, { throwIfNoEntry: false })))
-      report(fault(`there is no bridge in ${dir}`, begin));
-    else if (!allows(dir, 'R_OK')) report(fault(`this user may not read ${file}`, open));
-    else if (!allows(dir, 'W_OK'))
-      report(
-        warning(`this user may only read ${dir}: run, and what changes something, needs to write`, open),
-      );
-    return `${path.resolve(dir)} holds a bridge`;
+    else if (!guarded(file, () => statSync(file, { throwIfNoEntry: false }))) report('empty', facts);
+    else if (!allows(dir, 'R_OK')) report('unreadable', facts);
+    else if (!allows(dir, 'W_OK')) report('read-only', facts);
+    return { path: path.resolve(dir) };
   },
   async owner({ dir }) {
     refuseForeignFolder(dir);
     needFile(dir);
-    return 'folder and files belong to the user that this runs as';
   },
   async 'file-modes'({ dir }, report) {
     needFile(dir);
     const exposure = exposureOf(dir);
-    if (exposure) report(fault(exposure.says, exposure.mend));
-    return 'only their owner may read the files';
+    if (exposure) report({ result: 'fault', ...exposure });
   },
   async 'disk-space'({ dir }, report) {
     needFile(dir);
-    const free = Math.round(machineFacts.freeBytes(dir) / mebibyte);
-    const says = `${free} MiB are free on the disk of ${dir}`;
-    const mend = 'Free space there, or move the folder to a larger disk while no run is at work';
-    if (free < leastMiB) report(fault(`${says}: the bridge stands still when it is full`, mend));
-    else if (free < enoughMiB) report(warning(says, mend));
-    return says;
+    const facts = { dir, free: Math.round(machineFacts.freeBytes(dir) / mebibyte) };
+    if (facts.free < leastMiB) report('full', facts);
+    else if (facts.free < enoughMiB) report('low', facts);
+    return facts;
   },
-  async 'state-file'({ dir, command }, report) {
+  async 'state-file'({ dir }, report) {
     needFile(dir);
     const isOwn = async () => refuseForeignFolder(dir);
-    await orSkip(isOwn(), 'needs a folder that nobody else controls: see owner');
+    await orSkip(isOwn(), 'needs-owner');
     const file = stateFileIn(dir);
-    const restore =
-      'Restore the folder from a backup (docs/operate/backup.md), or move it away and connect the partner accounts again';
     try {
       const db = openStateFileToRead(dir);
       try {
         const found = db.prepare('PRAGMA quick_check(1)').get();
-        if (found?.quick_check !== 'ok') report(fault(`${file} is damaged`, restore));
+        if (found?.quick_check !== 'ok') report('damaged', { file });
       } finally {
         db.close();
       }
     } catch (error) {
       if (!(error instanceof StateError)) throw error;
-      const isOutdated = error.code === 'state-outdated';
-      report(isOutdated ? warning(error.says, `\`${command('status')}\``) : fault(error.says, error.mend));
+      const { code, says, mend: by } = error;
+      report(code === 'state-outdated' ? 'outdated' : 'unusable', { says, by });
     }
-    return `${file} is whole`;
+    return { file };
   },
 };
 
 /** Of the bridge in it, once its state can be read. */
 export const stateChecks: Checks<FolderFacts> = {
-  run: findingCheck('run', 'a run is at work, or nothing waits for one'),
-  async application({ bridge, baseUrl, command }, report) {
-    const mend = `\`${command(applicationWords('local'))}\``;
-    if (baseUrl === undefined) report(fault('the base URL of the partner service is not stored', mend));
+  run: findingCheck('run'),
+  async application({ bridge, baseUrl }, report) {
+    if (baseUrl === undefined) report('none');
     else await bridge.state.applicationSecret.read();
-    return `credentials for ${baseUrl} are stored`;
+    return { baseUrl };
   },
-  tokens: pairCheck(
-    ({ command }) => `\`${command('run')}\` takes it in`,
-    async (name, { bridge: { state, settings } }, connect) => {
-      const found = await state.vault.read(name).catch((error: unknown) => {
-        if (error instanceof ShapeError) return fault(error.message, connect);
-        throw error;
-      });
-      if (!found || 'says' in found) return found;
-      const missing = missingScopes(found.pair.scope, (await settings()).requiredScope);
-      if (missing.length === 0) return found.version;
-      const says = `${name} was not granted ${missing.join(' ')}, which a run requires`;
-      return warning(says, `${connect}; or leave it out of \`run --required-scope\``);
-    },
-  ),
+  tokens: pairCheck(async (name, { bridge: { state, settings } }) => {
+    const found = await state.vault.read(name).catch((error: unknown): Coded => {
+      if (error instanceof ShapeError) return ['unreadable', { error: error.message }];
+      throw error;
+    });
+    if (!found || !('pair' in found)) return found;
+    const missing = missingScopes(found.pair.scope, (await settings()).requiredScope);
+    return missing.length === 0 ? found.version : ['scope', { scopes: missing.join(' ') }];
+  }),
   ...bridgeChecks,
 };
 
 function needFile(dir: string): void {
-  if (!existsSync(stateFileIn(dir))) throw new SkippedError('needs a bridge in the folder: see folder');
+  if (!existsSync(stateFileIn(dir))) throw new SkippedError('needs-folder');
 }

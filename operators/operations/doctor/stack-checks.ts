@@ -18,17 +18,9 @@ import { alarmFound } from '../findings/looks.ts';
 import { allPages, unlessMissing } from '../stack-clients.ts';
 import { raisedAlarm, readMapping, readSchedules, rulesOf, stateOf, subscribersOf } from '../stack-state.ts';
 import { bridgeChecks, problemOf } from './bridge-checks.ts';
-import { type Check, type Checks, fault, orSkip, SkippedError, warning } from './check.ts';
+import { type Check, type Checks, orSkip, SkippedError } from './check.ts';
 import type { StackFacts } from './stack-facts.ts';
 import { storageChecks } from './storage-checks.ts';
-
-/** A deployment only compares templates: with the same template, it does not undo changes that were made by hand. */
-const redeploy =
-  'Deploy with another maxRequestsPerSecond, then with the right one: `npx cdk deploy -c maxRequestsPerSecond=N` and the ' +
-  'settings that the stack has';
-const recreate =
-  'No deployment makes again what was deleted by hand: destroy the stack and deploy it again, as in ' +
-  'docs/operate/deploy.md#deploy-again-after-a-destroy';
 
 interface NamedStack extends Pick<StackFacts, 'stack' | 'clients'> {
   /** Fails as opening does. */
@@ -39,47 +31,37 @@ interface NamedStack extends Pick<StackFacts, 'stack' | 'clients'> {
 export const placeChecks: Checks<NamedStack> = {
   async identity({ clients: { sts } }) {
     const { Account, Arn } = await sts.send(new GetCallerIdentityCommand({}));
-    return `${Arn} in AWS account ${Account}, region ${await sts.config.region()}`;
+    return { arn: Arn, account: Account, region: await sts.config.region() };
   },
   async stack({ clients, opened, stack }, report) {
     const identity = clients.sts.send(new GetCallerIdentityCommand({}));
-    await orSkip(identity, 'needs an identity that AWS accepts: see identity');
+    await orSkip(identity, 'needs-identity');
     await opened();
     const { Stacks = [] } = await clients.cloudFormation.send(
       new DescribeStacksCommand({ StackName: stack }),
     );
     const status = Stacks[0]?.StackStatus ?? 'gone';
-    const says = `stack ${stack} is ${status}`;
-    const undone = `${says}: the last deployment failed and was undone`;
-    const events = `\`aws cloudformation describe-stack-events --stack-name ${stack}\``;
-    if (status.endsWith('_IN_PROGRESS'))
-      report(warning(says, 'Wait for the deployment, then run doctor again'));
-    else if (status === 'UPDATE_ROLLBACK_COMPLETE')
-      report(warning(undone, `${events} says why; then \`npx cdk deploy\``));
-    else if (/FAILED|ROLLBACK|DELETE|gone/.test(status))
-      report(fault(says, 'Deploy it again with `npx cdk deploy` and the settings that it has'));
-    return says;
+    const facts = { stack, status };
+    if (status.endsWith('_IN_PROGRESS')) report('deploying', facts);
+    else if (status === 'UPDATE_ROLLBACK_COMPLETE') report('undone', facts);
+    else if (/FAILED|ROLLBACK|DELETE|gone/.test(status)) report('broken', facts);
+    return facts;
   },
 };
 
 /** The values from infra/constructs/changed-adverts.ts: the maximum retention, and ten times the timeout of fan-out. */
-const leastSeconds = {
-  MessageRetentionPeriod: [14 * 86_400, 'keeps messages for N s, and what waits longer is lost'],
-  VisibilityTimeout: [600, 'hands messages out again after N s, perhaps while fan-out still works on them'],
-} as const;
+const leastSeconds = { MessageRetentionPeriod: 14 * 86_400, VisibilityTimeout: 600 };
 
 const resourceCheck =
-  (read: typeof readMapping, fine: string): Check<StackFacts> =>
+  (read: typeof readMapping): Check<StackFacts> =>
   async (facts, report) => {
-    for (const { says, mend } of (await read(facts)).faults) report(fault(says, `\`${mend}\``));
-    return fine;
+    for (const { says, mend } of (await read(facts)).faults)
+      report({ result: 'fault', says, mend: `\`${mend}\`` });
   };
 
 /** A bus may have hundreds. */
 const rulesAtOnce = 5;
 /** Statements of infra/constructs/event-bus.ts. */
-const customAlone =
-  'the bridge publishes on the Custom Event Bus alone, which has neither rules nor an archive';
 const ownStatements = /^(Accounts|Organization)(Make|Manage)Rules$/;
 
 interface Statement {
@@ -93,155 +75,114 @@ interface Statement {
 /** Of the bridge of the stack. */
 export const stackChecks: Checks<StackFacts> = {
   async version({ outputs, version }, report) {
-    const mend = `Deploy the version of this command with \`npx cdk deploy\`, or use the command of ${outputs.version}`;
-    if (outputs.version !== version)
-      report(warning(`the stack is ${outputs.version}, this command ${version}`, mend));
-    return `stack and command are ${version}`;
+    if (outputs.version !== version) report('differs', { deployed: outputs.version, version });
+    return { version };
   },
   async functions({ outputs, clients: { lambda } }, report) {
     const { drainFunctionName, fanOutFunctionName, refreshTokenFunctionName, connectFunctionName } = outputs;
     const names = [drainFunctionName, fanOutFunctionName, refreshTokenFunctionName, connectFunctionName];
-    const settings = names.map(async (FunctionName) => {
-      const [says, asked] = [`function ${FunctionName}`, { FunctionName }];
+    const settings = names.map(async (name) => {
+      const asked = { FunctionName: name };
       const found = await unlessMissing(lambda.send(new GetFunctionConfigurationCommand(asked)));
-      if (!found) return report(fault(`${says} is gone`, recreate));
+      if (!found) return report('gone', { name });
       const { ReservedConcurrentExecutions } = await lambda.send(new GetFunctionConcurrencyCommand(asked));
-      const { State, LastUpdateStatus: update, Environment } = found;
-      const allow = `\`aws lambda delete-function-concurrency --function-name ${FunctionName}\``;
-      if (State === 'Failed' || update === 'Failed')
-        report(fault(`${says} is not usable (${State}, last update ${update})`, redeploy));
-      else if (ReservedConcurrentExecutions === 0)
-        report(fault(`${says} may not run: its reserved concurrency is 0`, allow));
+      const { State: state, LastUpdateStatus: update, Environment } = found;
+      if (state === 'Failed' || update === 'Failed') report('unusable', { name, state, update });
+      else if (ReservedConcurrentExecutions === 0) report('stopped', { name });
       return Environment?.Variables?.[settingsKey];
     });
-    if (new Set(await Promise.all(settings)).size > 1)
-      report(fault(`the functions have different ${settingsKey}`, redeploy));
-    return `${names.length} can run`;
+    if (new Set(await Promise.all(settings)).size > 1) report('differ', { setting: settingsKey });
+    return { functions: names.length };
   },
-  schedules: resourceCheck(readSchedules, 'all are enabled'),
-  'event-source-mapping': resourceCheck(readMapping, 'it passes messages on'),
+  schedules: resourceCheck(readSchedules),
+  'event-source-mapping': resourceCheck(readMapping),
   async queues({ outputs: { queueUrl, deadLetterQueueUrl }, clients: { sqs } }, report) {
     const attributesOf = async (QueueUrl: string): Promise<Readonly<Record<string, string>>> =>
       (await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] }))).Attributes ?? {};
     const [main, dead] = await Promise.all([attributesOf(queueUrl), attributesOf(deadLetterQueueUrl)]);
-    const setAttribute = (url: string, name: string, value: string) =>
-      `\`aws sqs set-queue-attributes --queue-url ${url} --attributes '${JSON.stringify({ [name]: value })}'\``;
     for (const [url, name, { [name]: seconds = '' }] of [
       [queueUrl, 'MessageRetentionPeriod', main],
       [deadLetterQueueUrl, 'MessageRetentionPeriod', dead],
       [queueUrl, 'VisibilityTimeout', main],
     ] as const) {
-      const [least, says] = leastSeconds[name];
-      const mend = setAttribute(url, name, String(least));
-      if (Number(seconds) < least) report(warning(`${url} ${says.replace('N', seconds)}`, mend));
+      const attributes = JSON.stringify({ [name]: String(leastSeconds[name]) });
+      if (Number(seconds) < leastSeconds[name]) report(name, { url, seconds, attributes });
     }
     const { QueueArn: deadLetterTargetArn } = dead;
     const policy = JSON.parse(main.RedrivePolicy || '{}');
     if (policy.deadLetterTargetArn !== deadLetterTargetArn || !(policy.maxReceiveCount >= maxReceiveCount)) {
-      const says = `${queueUrl} does not move messages to the dead letters after ${maxReceiveCount} receives`;
-      const redrive = JSON.stringify({ deadLetterTargetArn, maxReceiveCount });
-      report(fault(says, setAttribute(queueUrl, 'RedrivePolicy', redrive)));
+      const RedrivePolicy = JSON.stringify({ deadLetterTargetArn, maxReceiveCount });
+      const attributes = JSON.stringify({ RedrivePolicy });
+      report('RedrivePolicy', { url: queueUrl, receives: maxReceiveCount, attributes });
     }
-    return 'both are as the stack makes them';
   },
   async alarms(place, report) {
     const { alarms, outputs, stack } = place;
     const all = await alarms();
-    // A deployment of the same template does not create resources again that were deleted by hand.
-    const show =
-      `\`aws cloudformation detect-stack-drift --stack-name ${stack}\` and then \`aws cloudformation ` +
-      `describe-stack-resource-drifts --stack-name ${stack}\` show how it was: make it with \`aws cloudwatch put-metric-alarm\``;
     for (const { name, alarm } of all) {
-      const enable = `\`aws cloudwatch enable-alarm-actions --alarm-names ${name}\``;
-      if (!alarm) report(fault(`alarm ${name} was deleted`, show));
-      else if (alarm.ActionsEnabled === false) report(fault(`alarm ${name} tells nobody`, enable));
+      // A deployment of the same template does not create resources again that were deleted by hand.
+      if (!alarm) report('gone', { name, stack });
+      else if (alarm.ActionsEnabled === false) report('silent', { name });
       else if (alarm.StateValue === 'ALARM')
         report(problemOf(bridgeFinding('alarm', alarmFound(raisedAlarm(alarm, outputs)), place)));
     }
-    return `${all.length} are there, none is raised`;
+    return { alarms: all.length };
   },
   async 'alarm-subscribers'({ alarms, clients: { sns } }, report) {
     const actions = new Set((await alarms()).flatMap(({ alarm }) => alarm?.AlarmActions ?? []));
-    const deploy =
-      'Deploy the stack with an address and the settings that it has: `npx cdk deploy -c alarmEmail=ADDRESS`';
-    if (actions.size === 0) report(warning('no alarm is sent to anybody', deploy));
-    for (const TopicArn of [...actions].filter((arn) => arn.split(':')[2] === 'sns')) {
-      const pages = paginateListSubscriptionsByTopic({ client: sns }, { TopicArn });
+    if (actions.size === 0) report('none');
+    for (const topic of [...actions].filter((arn) => arn.split(':')[2] === 'sns')) {
+      const pages = paginateListSubscriptionsByTopic({ client: sns }, { TopicArn: topic });
       const all = await allPages(pages, ({ Subscriptions }) => Subscriptions);
       const pending = all.find(({ SubscriptionArn = '' }) => !SubscriptionArn.startsWith('arn:'));
-      const { Protocol = 'email', Endpoint = 'ADDRESS' } = pending ?? {};
-      const subscribe = `\`aws sns subscribe --topic-arn ${TopicArn} --protocol ${Protocol} --notification-endpoint ${quoted(Endpoint)}\``;
-      const confirm = `Confirm with the link in the mail of AWS; to have another one sent: ${subscribe}`;
+      const { Protocol: protocol = 'email', Endpoint: endpoint = 'ADDRESS' } = pending ?? {};
       const isTold = all.some(({ SubscriptionArn = '' }) => SubscriptionArn.startsWith('arn:'));
-      if (all.length === 0) report(fault(`nobody is subscribed to ${TopicArn}`, subscribe));
-      if (pending)
-        report((isTold ? warning : fault)(`${Endpoint} has not confirmed that it wants the alarms`, confirm));
+      const facts = { topic, protocol, endpoint, quotedEndpoint: quoted(endpoint) };
+      if (all.length === 0) report('nobody', facts);
+      if (pending) report(isTold ? 'one-pending' : 'all-pending', facts);
     }
-    return 'somebody is told of each';
   },
   async 'bus-policy'({ outputs: { eventBusName: bus }, clients: { events }, resourcesOf }, report) {
-    if (bus === undefined) throw new SkippedError(customAlone);
+    if (bus === undefined) throw new SkippedError('custom-alone');
     if ((await resourcesOf('AWS::Events::EventBus')).length === 0)
-      throw new SkippedError(`bus ${bus} is not of this stack: its owner decides who may use it`);
+      throw new SkippedError('foreign', { facts: { bus } });
     const { Policy = '{}' } = await events.send(new DescribeEventBusCommand({ Name: bus }));
     const policy = JSON.parse(Policy) as { Statement?: Statement | Statement[] };
-    for (const { Sid = '', Effect, Principal = '', Action = [], Condition } of [
+    for (const { Sid: sid = '', Effect, Principal = '', Action = [], Condition } of [
       policy.Statement ?? [],
     ].flat()) {
       if (Effect !== 'Allow') continue;
-      const mend = `\`aws events remove-permission --event-bus-name ${bus} --statement-id ${Sid}\``;
-      const says = `statement ${Sid} of the bus policy`;
       const actions = [Action].flat();
-      if (JSON.stringify(Principal).includes('"*"') && Condition === undefined)
-        report(fault(`${says} lets every AWS account ${actions.join(', ')}`, mend));
+      const facts = { bus, sid, actions: actions.join(', ') };
+      if (JSON.stringify(Principal).includes('"*"') && Condition === undefined) report('everybody', facts);
       else if (actions.some((action) => /^(\*|events:(\*|Put\*|PutEvents))$/.test(action)))
-        report(fault(`${says} lets others publish in the bridge's name`, mend));
-      else if (!ownStatements.test(Sid)) report(warning(`${says} is not of the stack`, mend));
+        report('publishers', facts);
+      else if (!ownStatements.test(sid)) report('unknown', facts);
     }
-    return 'no AWS account may do more on it than the stack says';
   },
   async subscribers({ outputs, clients }, report) {
     const { eventBusName: bus } = outputs;
     const rules = await rulesOf({ outputs, clients });
-    await forEachConcurrent(rules, rulesAtOnce, async ({ Name, State }) => {
-      const isOff = State === 'DISABLED';
-      const asked = new ListTargetsByRuleCommand({ Rule: Name, EventBusName: bus });
-      const enable = `\`aws events enable-rule --name ${Name} --event-bus-name ${bus}\``;
-      const put = `Its team gives it one: \`aws events put-targets --rule ${Name} --event-bus-name ${bus} …\``;
-      if (isOff) report(warning(`rule ${Name} is disabled: its team gets no events`, enable));
+    await forEachConcurrent(rules, rulesAtOnce, async ({ Name: name, State }) => {
+      const asked = new ListTargetsByRuleCommand({ Rule: name, EventBusName: bus });
+      if (State === 'DISABLED') report('disabled', { name, bus });
       else if (((await clients.events.send(asked)).Targets ?? []).length === 0)
-        report(warning(`rule ${Name} has no target`, put));
+        report('no-target', { name, bus });
     });
     const subscribers = (await subscribersOf({ outputs, clients })) ?? [];
     for (const one of subscribers) {
-      const start = `Its team starts it: \`aws eventsv2 update-subscriber --subscriber-arn ${one.SubscriberArn} --state RUNNING\``;
-      const replace = 'Its team makes another one: docs/subscribe/cdk.md#on-the-custom-event-bus';
-      const state = stateOf(one);
-      if (state !== 'RUNNING')
-        report(
-          warning(
-            `subscriber ${one.Name} is ${state.toLowerCase()}: its team gets no events`,
-            state === 'REVOKED' ? replace : start,
-          ),
-        );
+      const state = stateOf(one).toLowerCase();
+      const facts = { name: one.Name, arn: one.SubscriberArn, state };
+      if (state !== 'running') report(state === 'revoked' ? 'revoked' : 'stopped', facts);
     }
-    const none = bus === undefined ? 'no subscriber on the Custom Event Bus' : `no rule on bus ${bus}`;
-    if (rules.length + subscribers.length === 0)
-      report(
-        warning(
-          `there is ${none}: nobody gets the events`,
-          'A team subscribes as in docs/subscribe/guide.md',
-        ),
-      );
-    return `${rules.length} rules are enabled and have targets, ${subscribers.length} subscribers run`;
+    if (rules.length + subscribers.length === 0) report(bus === undefined ? 'none-custom' : 'none', { bus });
+    return { rules: rules.length, subscribers: subscribers.length };
   },
-  async archive({ outputs: { eventBusArn: EventSourceArn }, clients: { events } }, report) {
-    if (EventSourceArn === undefined) throw new SkippedError(customAlone);
-    const { Archives = [] } = await events.send(new ListArchivesCommand({ EventSourceArn }));
-    const create = `\`aws events create-archive --archive-name adverts --event-source-arn ${EventSourceArn} --retention-days 90\``;
+  async archive({ outputs: { eventBusArn: arn }, clients: { events } }, report) {
+    if (arn === undefined) throw new SkippedError('custom-alone');
+    const { Archives = [] } = await events.send(new ListArchivesCommand({ EventSourceArn: arn }));
     if (!Archives.some(({ State }) => /^(ENABLED|UPDATING|CREATING)$/.test(State ?? '')))
-      report(warning('no event is archived, so none can be replayed', create));
-    return 'events are archived';
+      report('none', { arn });
   },
   ...storageChecks,
   ...bridgeChecks,
