@@ -28,7 +28,8 @@ export function bridgeFacts<Place extends ExaminedPlace>(bridge: Bridge, place: 
       const { pausedUntil, circuit, paused } = await status();
       // After an open circuit, the next request is a trial, and its outcome changes the bridge's behaviour.
       if (pausedUntil !== null || circuit || paused) throw new SkippedError('pause');
-      if (bridge.host.kind === 'local' && place.baseUrl === undefined) throw new SkippedError('needs-base-url');
+      if (bridge.host.kind === 'local' && place.baseUrl === undefined)
+        throw new SkippedError('needs-base-url');
       return askFor(bridge, 'accepted', { action: 'check' });
     }),
   };
