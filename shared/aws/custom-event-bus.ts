@@ -106,6 +106,29 @@ const ListSubscribersCommand = commandOf<
   ListSubscribersOutput
 >('ListSubscribers', listRequest, listResponse);
 
+/** An operation that takes the ARN of a bus, and answers with texts. */
+const aboutBus = <Output extends object>(name: string, arn: string, members: readonly (keyof Output)[]) =>
+  commandOf<Readonly<Record<string, string>>, MetadataBearer & Output>(
+    name,
+    [3, model, `${name}Request`, 0, [arn], [0]],
+    [3, model, `${name}Response`, 0, members, members.map(() => 0)],
+  );
+const DescribeEventBusCommand = aboutBus<{ readonly State?: string }>('DescribeEventBus', 'EventBusArn', [
+  'State',
+]);
+const GetResourcePolicyCommand = aboutBus<{ readonly PolicyDocument?: string }>(
+  'GetResourcePolicy',
+  'ResourceArn',
+  ['PolicyDocument'],
+);
+
+export const describeCustomBus = (client: CustomEventBusClient, arn: string) =>
+  client.send(new DescribeEventBusCommand({ EventBusArn: arn }));
+
+/** Its policy, without what is shared by AWS Resource Access Manager. */
+export const policyOfCustomBus = (client: CustomEventBusClient, arn: string) =>
+  client.send(new GetResourcePolicyCommand({ ResourceArn: arn }));
+
 /** All subscribers on a bus. Only its owner may ask for them. */
 export async function listSubscribers(client: CustomEventBusClient, arn: string): Promise<Subscriber[]> {
   const all: Subscriber[] = [];
@@ -133,6 +156,8 @@ function endpointOf({ Endpoint, Region, UseFIPS, UseDualStack }: EndpointParamet
 export interface CustomEventBusClient {
   send(command: InstanceType<typeof PutEventsCommand>): Promise<PutEventsOutput>;
   send(command: InstanceType<typeof ListSubscribersCommand>): Promise<ListSubscribersOutput>;
+  send(command: InstanceType<typeof DescribeEventBusCommand>): Promise<{ readonly State?: string }>;
+  send(command: InstanceType<typeof GetResourcePolicyCommand>): Promise<{ readonly PolicyDocument?: string }>;
 }
 
 /** @param config such as region and credentials; default: by the environment, as for every client of the SDK */

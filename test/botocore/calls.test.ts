@@ -4,7 +4,13 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { customEventBus, customEventBusClient, listSubscribers } from '../../shared/aws/custom-event-bus.ts';
+import {
+  customEventBus,
+  customEventBusClient,
+  describeCustomBus,
+  listSubscribers,
+  policyOfCustomBus,
+} from '../../shared/aws/custom-event-bus.ts';
 import { anEnvelope } from '../helpers/aws/fixtures.ts';
 import { pythonWithBotocore } from './python.ts';
 
@@ -30,7 +36,19 @@ const published: Readonly<Record<string, readonly string[]>> = {
   ],
   'a long text': [withStatus('x'.repeat(8_000))],
 };
-const subscribersListed = 'the subscribers of a bus';
+const asked = {
+  'the subscribers of a bus': {
+    operation: 'ListSubscribers',
+    ask: listSubscribers,
+    input: { EventBusArn: arn },
+  },
+  'a bus': { operation: 'DescribeEventBus', ask: describeCustomBus, input: { EventBusArn: arn } },
+  'the policy of a bus': {
+    operation: 'GetResourcePolicy',
+    ask: policyOfCustomBus,
+    input: { ResourceArn: arn },
+  },
+};
 
 interface Call {
   readonly method: string | undefined;
@@ -62,8 +80,10 @@ async function recorded(): Promise<string[]> {
     await bus.put(entries).catch(() => undefined);
     add(name, 'PutEvents', { EventBusArn: arn, Entries: entries });
   }
-  await listSubscribers(client, arn).catch(() => undefined);
-  add(subscribersListed, 'ListSubscribers', { EventBusArn: arn });
+  for (const [name, { operation, ask, input }] of Object.entries(asked)) {
+    await ask(client, arn).catch(() => undefined);
+    add(name, operation, input);
+  }
   server.close();
   server.closeAllConnections();
   return lines;
@@ -77,7 +97,7 @@ describe.skipIf(!python)('the call of our client is that of botocore', () => {
     differences = JSON.parse(String(compared));
   });
 
-  it.each([...Object.keys(published), subscribersListed])('signs and sends %s as botocore does', (name) => {
+  it.each(Object.keys({ ...published, ...asked }))('signs and sends %s as botocore does', (name) => {
     expect(differences[name]).toEqual([]);
   });
 });

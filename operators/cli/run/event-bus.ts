@@ -1,6 +1,10 @@
-import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { DescribeEventBusCommand, EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import type { Deliver, Failure } from '../../../embedded/webhooks/request.ts';
-import { customEventBus, customEventBusClient } from '../../../shared/aws/custom-event-bus.ts';
+import {
+  customEventBus,
+  customEventBusClient,
+  describeCustomBus,
+} from '../../../shared/aws/custom-event-bus.ts';
 import {
   classicEventBus,
   createEventPublisher,
@@ -34,6 +38,8 @@ const otherNames: Readonly<Record<string, string>> = {
   SignatureDoesNotMatch: 'InvalidSignatureException',
 };
 
+const mayNotLook = /^(AccessDenied|UnknownOperation)/;
+
 /** Answers about one event: it is too large, or the bus cannot read it. */
 const aboutOneEvent = new Set([
   'InvalidInputException',
@@ -42,33 +48,66 @@ const aboutOneEvent = new Set([
   'InvalidArgument',
 ]);
 
+interface BusFailure extends Failure {
+  readonly isMissing: boolean;
+}
+
+export interface EventBusAt {
+  /** Asks AWS for it. @returns why it cannot be seen; undefined if it is there, or AWS does not let this user look */
+  look(): Promise<BusFailure | undefined>;
+  readonly deliver: Deliver;
+}
+
 /**
- * Publishes on an event bus of either kind, in whichever region and account its ARN names, with the AWS credentials of the
- * environment.
+ * An event bus of either kind, in whichever region and account its ARN names, with the AWS credentials of the environment.
  *
  * @param arn `arn:aws:events:REGION:ACCOUNT:event-bus/NAME`, or `…:event-busv2/NAME/ID`
  */
-export function publishOnBus(arn: string): Deliver {
+export function eventBusAt(arn: string): EventBusAt {
   const [, , , region = '', , path = ''] = arn.split(':');
   const config = { region, maxAttempts: 3, requestHandler: handlerOptions(timeouts) };
-  const publisher = path.startsWith('event-busv2/')
-    ? createEventPublisher(customEventBus(customEventBusClient(config), arn))
-    : createEventPublisher(classicEventBus(new EventBridgeClient(config), arn));
-  return (envelope) =>
-    publisher.publish(envelope).then(
-      () => undefined,
-      (error: unknown) => failureOf(codeOf(error)),
-    );
+  if (path.startsWith('event-busv2/')) {
+    const client = customEventBusClient(config);
+    const publisher = createEventPublisher(customEventBus(client, arn));
+    return {
+      look: () => failureIn(describeCustomBus(client, arn), mayNotLook),
+      deliver: (envelope) => failureIn(publisher.publish(envelope)),
+    };
+  }
+  const client = new EventBridgeClient(config);
+  const publisher = createEventPublisher(classicEventBus(client, arn));
+  const look = () => failureIn(client.send(new DescribeEventBusCommand({ Name: arn })), mayNotLook);
+  let looked: ReturnType<typeof look> | undefined;
+  return {
+    look,
+    // AWS accepts events for a classic bus that is missing, and drops them. What else is wrong shows when it is used.
+    async deliver(envelope) {
+      looked ??= look();
+      const seen = await looked;
+      const failure = seen?.isMissing ? seen : await failureIn(publisher.publish(envelope));
+      if (failure) looked = undefined;
+      return failure;
+    },
+  };
 }
+
+/** @param ignored the codes of what is no failure */
+const failureIn = (asked: Promise<unknown>, ignored?: RegExp): Promise<BusFailure | undefined> =>
+  asked.then(
+    () => undefined,
+    (error: unknown) => {
+      const code = codeOf(error);
+      if (ignored?.test(code)) return undefined;
+      const reason = `${meanings[code] ?? 'the bus did not accept it'} (${code})`;
+      const blames = aboutOneEvent.has(code) ? 'event' : 'subscriber';
+      return { reason, blames, isMissing: code === 'ResourceNotFoundException' };
+    },
+  );
 
 /** An error of the network has no name of its own. */
 function codeOf(error: unknown): string {
-  if (!(error instanceof RefusedEventError)) return 'unknown';
-  const { code = error.code } = error.code === 'Error' ? (error.cause as { code?: string }) : error;
-  return otherNames[code] ?? code;
+  if (!(error instanceof Error)) return 'unknown';
+  const name = error instanceof RefusedEventError ? error.code : error.name;
+  const { code } = (error.cause ?? error) as { readonly code?: string };
+  return otherNames[code ?? ''] ?? otherNames[name] ?? (name === 'Error' ? (code ?? name) : name);
 }
-
-const failureOf = (code: string): Failure => ({
-  reason: `${meanings[code] ?? 'the event was not accepted'} (${code})`,
-  blames: aboutOneEvent.has(code) ? 'event' : 'subscriber',
-});

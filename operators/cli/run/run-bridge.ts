@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { runEmbeddedBridge } from '../../../embedded/bridge.ts';
 import { createDryState } from '../../../embedded/dry-state.ts';
 import { openReaders } from '../../../embedded/readers.ts';
-import { kindOfReader, shownUrl } from '../../../embedded/state/event-log.ts';
+import { aboutReader, kindOfReader, shownUrl } from '../../../embedded/state/event-log.ts';
 import { markFileIn } from '../../../embedded/state/file/private-folder.ts';
 import { markWriter, readMark } from '../../../embedded/state/file/published-mark.ts';
 import { type RunLock, takeRunLock } from '../../../embedded/state/file/run-lock.ts';
@@ -13,6 +13,7 @@ import type { Deliver } from '../../../embedded/webhooks/request.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { bridgeSettings, bridgeSettingsSchema } from '../../../shared/contract/settings.ts';
 import { systemClock, toInstant } from '../../../shared/domain/clock.ts';
+import type { Observer } from '../../../shared/ports/observer.ts';
 import { type Counters, sumOf } from '../../../shared/ports/store.ts';
 import { type Books, emptyBooks } from '../../../shared/state/books.ts';
 import type { LocalHost } from '../../operations/bridge.ts';
@@ -122,7 +123,7 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
     ...{ state, observer, clock: systemClock, signal, retentionHours: webhookRetentionHours },
     maxEvents: options.webhookMaxEvents,
     webhooks: dryRun ? [] : webhooks,
-    eventBuses: dryRun ? new Map() : await eventBusesOf(options.eventBus),
+    eventBuses: dryRun ? new Map() : await eventBusesOf(options.eventBus, observer),
     output: showsEvents ? lineOutputOf(io.stdout) : undefined,
   });
   const lastEvent = () => state.eventLog.ends().last;
@@ -169,11 +170,20 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
   }
 }
 
-/** Loads the AWS SDK only for a run that has a bus. */
-async function eventBusesOf(arns: readonly string[]): Promise<ReadonlyMap<string, Deliver>> {
+/** Loads the AWS SDK only for a run that has a bus. What is wrong with a bus is told now, and stops nothing else. */
+async function eventBusesOf(
+  arns: readonly string[],
+  observer: Observer,
+): Promise<ReadonlyMap<string, Deliver>> {
   if (arns.length === 0) return new Map();
-  const { publishOnBus } = await import('./event-bus.ts');
-  return new Map(arns.map((arn) => [arn, publishOnBus(arn)]));
+  const { eventBusAt } = await import('./event-bus.ts');
+  const buses = arns.map((arn) => [arn, eventBusAt(arn)] as const);
+  for (const [arn, bus] of buses)
+    bus.look().then((failure) => {
+      if (failure)
+        observer.warn('an event bus cannot be seen', { ...aboutReader(arn), reason: failure.reason });
+    });
+  return new Map(buses.map(([arn, { deliver }]) => [arn, deliver]));
 }
 
 /** @throws {CommandError} for an older copy of a state, which would use sequence numbers again */

@@ -1,6 +1,6 @@
 /**
- * Both kinds of event bus on loopback: PutEvents as JSON 1.1 for the classic bus, as CBOR for the custom one, which drops
- * what it has accepted with the same deduplication ID and group within 300 s.
+ * Both kinds of event bus on loopback: JSON 1.1 for the classic bus, CBOR for the custom one, which drops what it has
+ * accepted with the same deduplication ID and group within 300 s. A missing classic bus answers success, and drops all.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,6 +13,7 @@ const refusals = {
   denied: 'AccessDeniedException',
   missing: 'ResourceNotFoundException',
   expired: 'ExpiredTokenException',
+  unseen: 'AccessDeniedException',
 } as const;
 
 export type BusFault =
@@ -52,18 +53,23 @@ export async function startBuses(now: () => number = Date.now) {
 
   const server = createServer(async (request, response) => {
     const body = await buffer(request);
-    const isCustom = request.url === '/service/AWSEventsV2/operation/PutEvents';
-    const { Entries } = (isCustom ? cbor.deserialize(body) : JSON.parse(String(body))) as {
-      Entries: Entry[];
+    const isCustom = request.url?.startsWith('/service/AWSEventsV2/operation/') ?? false;
+    const operation = isCustom ? request.url : String(request.headers['x-amz-target']);
+    const { Entries = [] } = (isCustom ? cbor.deserialize(body) : JSON.parse(String(body))) as {
+      Entries?: Entry[];
     };
-    calls.push(Entries);
+    const isLook = operation?.endsWith('DescribeEventBus');
+    if (!isLook) calls.push(Entries);
     const answer = (status: number, value: object) => {
       response.statusCode = status;
       response.setHeader('Content-Type', isCustom ? 'application/cbor' : 'application/x-amz-json-1.1');
       if (isCustom) response.setHeader('smithy-protocol', 'rpc-v2-cbor');
       response.end(isCustom ? cbor.serialize(value) : JSON.stringify(value));
     };
+    if (isLook && !/^(missing|unseen)$/.test(faults[0] ?? '')) return answer(200, { Name: 'adverts' });
     const fault = faults.shift();
+    if (!isLook && !isCustom && fault === 'missing')
+      return answer(200, { Entries: Entries.map(() => ({ EventId: 'dropped' })), FailedEntryCount: 0 });
     if (fault && fault in refusals)
       return answer(400, { __type: refusals[fault as keyof typeof refusals], message: 'not now' });
     const results = Entries.map((entry, index) =>

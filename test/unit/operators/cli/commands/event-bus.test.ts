@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { publishOnBus } from '../../../../../operators/cli/run/event-bus.ts';
+import { eventBusAt } from '../../../../../operators/cli/run/event-bus.ts';
 import { type BusFault, startBuses } from '../../../../helpers/aws/fake-buses.ts';
 import { anEnvelope } from '../../../../helpers/aws/fixtures.ts';
 import { quick, startConnected } from '../local-bridge.ts';
@@ -31,12 +31,24 @@ describe.each([classic, custom])('an event for %s', (arn) => {
     const buses = await startBuses();
     onTestFinished(buses.stop);
     vi.stubEnv('AWS_ENDPOINT_URL', buses.config.endpoint);
-    const deliver = publishOnBus(arn);
+    const { deliver } = eventBusAt(arn);
     buses.fail(fault, fault, fault);
     const failure = await deliver(anEnvelope('7', 1));
-    expect(failure).toEqual({ reason: expect.stringContaining(says), blames: 'subscriber' });
+    expect(failure).toMatchObject({ reason: expect.stringContaining(says), blames: 'subscriber' });
     // A fault that no attempt repeats has been told once.
     while (await deliver(anEnvelope('7', 1)));
+    expect(buses.accepted).toHaveLength(1);
+  });
+
+  it('arrives when AWS does not say whether the bus is there', async () => {
+    const buses = await startBuses();
+    onTestFinished(buses.stop);
+    vi.stubEnv('AWS_ENDPOINT_URL', buses.config.endpoint);
+    const { deliver, look } = eventBusAt(arn);
+    buses.fail('unseen');
+    expect(await look()).toBeUndefined();
+    if (arn === classic) buses.fail('unseen');
+    expect(await deliver(anEnvelope('7', 1))).toBeUndefined();
     expect(buses.accepted).toHaveLength(1);
   });
 
@@ -45,8 +57,8 @@ describe.each([classic, custom])('an event for %s', (arn) => {
     ['http://127.0.0.1:1', 'nothing answers there. Check the network'],
   ])('an event waits, with what to check, when nobody answers at %s', async (endpoint, says) => {
     vi.stubEnv('AWS_ENDPOINT_URL', endpoint);
-    const failure = await publishOnBus(arn)(anEnvelope('7', 1));
-    expect(failure).toEqual({ reason: expect.stringContaining(says), blames: 'subscriber' });
+    const failure = await eventBusAt(arn).deliver(anEnvelope('7', 1));
+    expect(failure).toMatchObject({ reason: expect.stringContaining(says), blames: 'subscriber' });
   });
 
   it('an event waits, with what to set, when credentials are missing', async () => {
@@ -54,9 +66,9 @@ describe.each([classic, custom])('an event for %s', (arn) => {
     vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
     vi.stubEnv('AWS_CONFIG_FILE', '/nowhere');
     vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', '/nowhere');
-    const failure = await publishOnBus(arn)(anEnvelope('7', 1));
+    const failure = await eventBusAt(arn).deliver(anEnvelope('7', 1));
     const says = 'Set AWS_PROFILE, or the variables of your credentials';
-    expect(failure).toEqual({ reason: expect.stringContaining(says), blames: 'subscriber' });
+    expect(failure).toMatchObject({ reason: expect.stringContaining(says), blames: 'subscriber' });
   });
 });
 
@@ -78,6 +90,24 @@ describe('run --event-bus', () => {
     expect([...idsOf(false)].sort()).toEqual([...idsOf(true)].sort());
     const ofFirst = idsOf(true).filter((eventId) => eventId.includes(`/${id}/`));
     expect(ofFirst.map((eventId) => eventId.split('/').at(-1))).toEqual(['1', '2']);
+  });
+
+  it.each([classic, custom])('run says at its start that there is no %s', async (arn) => {
+    const { buses, run } = await startPublishing('');
+    onTestFinished(buses.stop);
+    buses.fail('missing');
+    const stop = new AbortController();
+    let written = '';
+    const { exitCode } = await run(`run ${quick} --event-bus ${arn}`, {
+      signal: stop.signal,
+      onOutput(text) {
+        written += text;
+        if (written.includes('ResourceNotFound')) stop.abort();
+      },
+    });
+
+    expect(written).toMatch(/an event bus cannot be seen.*there is no such bus\. Check its ARN/);
+    expect(exitCode).toBe(0);
   });
 
   it('run keeps the events of a bus that AWS denies, and says what to allow', async ({ onTestFinished }) => {
