@@ -3,7 +3,7 @@ import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import { advertEvent, copyFields, isPublished } from '../../shared/domain/advert-event.ts';
 import { clockToleranceMs, isLasting } from '../../shared/domain/clock.ts';
-import { BridgeFault } from '../../shared/domain/faults.ts';
+import { BridgeFault, policyOf } from '../../shared/domain/faults.ts';
 import type { ObservedAdvert } from '../../shared/partner-api/readings.ts';
 import type { Outcome, Settlement } from '../../shared/ports/queue.ts';
 import type { AdvertRow } from '../../shared/state/advert-histories.ts';
@@ -181,9 +181,9 @@ const allDone = (group: Group, outcome: Outcome): Settlement[] =>
 
 const outcomeOf = (status: string | null): Outcome => (status === null ? 'unavailable' : 'events');
 
-/** Not the first try: as long as the advert fails, it says nothing of others. */
-const isIll = ({ fault }: AdvertRow, [{ message, receives }]: Group): boolean =>
-  receives > 1 || message.failed !== undefined || (fault !== undefined && fault !== 'paused');
+/** It has failed before: as long as it does, it says nothing of others. What was received and not asked for has not. */
+const isIll = ({ fault }: AdvertRow, [{ message }]: Group): boolean =>
+  message.failed !== undefined || policyOf(fault)?.mayBlame.includes('more') === true;
 
 async function observe(
   { adverts, clock }: AdvertDeps,

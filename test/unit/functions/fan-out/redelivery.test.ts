@@ -140,6 +140,24 @@ describe('a message that fails', () => {
     expect(await world.state.deadLetters.list()).toEqual([]);
   });
 
+  it('counts against its account when it was received, but not asked for', async () => {
+    const { adverts } = world.fanOutDeps;
+    const isIll: unknown[] = [];
+    const readAdvert: typeof adverts.readAdvert = (account, id, options) => {
+      isIll.push('isIll' in options && options.isIll);
+      return adverts.readAdvert(account, id, options);
+    };
+    const fanOut = createFanOut({ ...world.fanOutDeps, adverts: { readAdvert } });
+    const observed = { ...world, handleBatch: () => world.handleBatch(10, fanOut) };
+    fail('account-paused', { retryAfterMs: 1_000 });
+    await turnOf(observed);
+    fail('transient', { status: 500 });
+    await turnOf(observed);
+    await turnOf(observed);
+
+    expect(isIll).toEqual([false, false, true]);
+  });
+
   it.each<FaultKind>(['paused', 'account-paused', 'operator-paused'])(
     'a message with %s, so never sent, is put aside after a day',
     async (code) => {
