@@ -10,7 +10,7 @@ import type { PollDeps } from './accept-page.ts';
 import { type DueFeed, lagStartOf, type SortedFeeds, sortFeeds } from './due-feeds.ts';
 import { createStandstillDetector } from './poll-fault.ts';
 import { type PollReport, pollFeed, readAheadOf } from './poll-feed.ts';
-import { type ReleaseDeps, releaseHeld } from './release.ts';
+import { createRelease, type ReleaseDeps } from './release.ts';
 
 export interface DrainDeps extends PollDeps, Pick<ReleaseDeps, 'aside' | 'budgetStore'> {
   readonly queue: PollDeps['queue'] & ReleaseDeps['queue'];
@@ -63,6 +63,7 @@ const maxCounted = 1_000;
 export function createDrain(deps: DrainDeps) {
   const { clock, settings } = deps;
   const backlogLookMs = lookMsOf(settings);
+  const release = createRelease(deps);
 
   /** Feeds that have more than the queue takes now. */
   const behind = new Set<string>();
@@ -125,7 +126,7 @@ export function createDrain(deps: DrainDeps) {
   async function run({ deadlineMs, nextRunMs }: RunOptions): Promise<DrainReport> {
     const rounds = [];
     // Concurrently, so that due feeds do not wait while many messages are put back.
-    const released = releaseHeld(deps, Math.min(deadlineMs, nextRunMs));
+    const released = release(Math.min(deadlineMs, nextRunMs));
     for (let due = clock.now(); ; ) {
       due += settings.pollSeconds * 1000;
       const outcome = round({ deadlineMs, nextRoundMs: Math.min(due, nextRunMs) });
@@ -141,7 +142,7 @@ export function createDrain(deps: DrainDeps) {
     return (await Promise.all(rounds)).at(-1) as DrainReport;
   }
 
-  return { round, run, release: (deadlineMs: number) => releaseHeld(deps, deadlineMs) };
+  return { round, run, release };
 }
 
 /** There may be more to read: the queue is full, or the run before has the feed and ends soon. */

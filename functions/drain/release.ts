@@ -1,6 +1,6 @@
 /** Puts messages aside back into the queue when nothing keeps them from it any more. */
 import type { ShapeError } from '../../shared/contract/checks.ts';
-import type { Clock } from '../../shared/domain/clock.ts';
+import { type Clock, isYoung } from '../../shared/domain/clock.ts';
 import { blamingHold, holdOf } from '../../shared/domain/holds.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
@@ -22,15 +22,21 @@ export interface ReleaseDeps {
 const accountsAtOnce = 4;
 /** Between two steps. */
 const stepMs = 5_000;
+/** Between two tries of an account whose last adverts all failed: one a minute, for no step is exactly on time. */
+const tryMs = 60_000 - stepMs;
 
 /**
- * Puts the messages aside back into the queue, unless their partner account or the whole bridge is on hold now. Those of
- * an unknown account too: fan-out discards them. Never rejects: what could not be put back stays aside until the next run.
+ * Returns a function that puts the messages aside back into the queue, unless their partner account or the whole bridge is
+ * on hold now. Those of an unknown account too: fan-out discards them. It never rejects: what could not be put back stays
+ * aside until the next run.
  */
-export async function releaseHeld(deps: ReleaseDeps, untilMs: number): Promise<void> {
+export function createRelease(deps: ReleaseDeps): (untilMs: number) => Promise<void> {
   const { partnerAccounts, aside, queue, budgetStore, observer, clock, settings } = deps;
   // Half of what is fetched until the next step, of all accounts together, because new changes wait behind them.
   const atOnce = Math.ceil((settings.maxRequestsPerSecond * stepMs) / 2_000);
+
+  /** When a message of an account whose last adverts all failed was put back last. */
+  const triedAt = new Map<string, number>();
 
   const onUnreadable = ({ message: reason }: ShapeError) =>
     observer.warn('a message aside cannot be read', { reason });
@@ -45,11 +51,14 @@ export async function releaseHeld(deps: ReleaseDeps, untilMs: number): Promise<v
     }
     const account = await partnerAccounts.read(partnerAccount);
     if (holdOf(undefined, account, clock.now())) return 0;
-    // Where adverts go one at a time, others would be refused: then one a run.
+    // The last adverts all failed: one a minute tries again, and the first good answer lets the others go.
+    const isAlike = account !== undefined && blamingHold(account) !== undefined;
+    const nowMs = clock.now();
     // Rule: few-put-back
-    const most = account && blamingHold(account) ? 1 : limit;
-    const held = await aside.due(partnerAccount, { nowMs: clock.now(), most }, onUnreadable);
+    if (isAlike && isYoung(triedAt.get(partnerAccount) ?? Number.NEGATIVE_INFINITY, nowMs, tryMs)) return 0;
+    const held = await aside.due(partnerAccount, { nowMs, most: isAlike ? 1 : limit }, onUnreadable);
     if (held.length === 0) return 0;
+    if (isAlike) triedAt.set(partnerAccount, nowMs);
     // Planted fault: removed-before-sent
     const refused = await queue.sendAgain(held);
     const accepted = held.filter(({ etag }) => !refused.has(etag));
@@ -86,17 +95,19 @@ export async function releaseHeld(deps: ReleaseDeps, untilMs: number): Promise<v
     return turns;
   }
 
-  try {
-    const listed = await aside.accounts();
-    // Each run begins with the account at which the one before it ended, roughly.
-    const first = (Math.floor(clock.now() / stepMs) * atOnce) % Math.max(1, listed.length);
-    let names = [...listed.slice(first), ...listed.slice(0, first)];
-    while (names.length > 0 && !holdOf(await budgetStore.read(), undefined, clock.now())) {
-      names = await step(names);
-      if (names.length === 0 || clock.now() + stepMs >= untilMs) return;
-      await clock.sleep(stepMs);
+  return async (untilMs) => {
+    try {
+      const listed = await aside.accounts();
+      // Each run begins with the account at which the one before it ended, roughly.
+      const first = (Math.floor(clock.now() / stepMs) * atOnce) % Math.max(1, listed.length);
+      let names = [...listed.slice(first), ...listed.slice(0, first)];
+      while (names.length > 0 && !holdOf(await budgetStore.read(), undefined, clock.now())) {
+        names = await step(names);
+        if (names.length === 0 || clock.now() + stepMs >= untilMs) return;
+        await clock.sleep(stepMs);
+      }
+    } catch (error) {
+      warn(error);
     }
-  } catch (error) {
-    warn(error);
-  }
+  };
 }

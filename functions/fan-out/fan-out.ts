@@ -7,6 +7,7 @@ import type { Deadline } from '../../shared/domain/clock.ts';
 import { backoffMs } from '../../shared/domain/concurrency.ts';
 import { asBridgeFault, BridgeFault } from '../../shared/domain/faults.ts';
 import { blamingHold, endOfHold, type Holder, holdMeanings, holdOf } from '../../shared/domain/holds.ts';
+import { isOfService } from '../../shared/partner-api/transport.ts';
 import type { Delivery, Settlement, Verdict } from '../../shared/ports/queue.ts';
 import type { Answers } from '../../shared/state/activity.ts';
 import type { BudgetStore } from '../../shared/state/budget.ts';
@@ -45,7 +46,7 @@ const hold = (group: Group) => all(group, { kind: 'hold' });
 export function createFanOut(options: FanOutDeps) {
   const deps = { ...options, witness: createWitness(options) };
   const { partnerAccounts, answers, clock, observer, random, budgetStore } = deps;
-  const { maxReceives, longestHiddenMs, maxAgeMs } = deps.settings;
+  const { maxReceives, longestHiddenMs } = deps.settings;
 
   const isLong = (untilMs: number): boolean => untilMs - clock.now() > longestHiddenMs;
 
@@ -73,7 +74,7 @@ export function createFanOut(options: FanOutDeps) {
     const untilMs = heldUntil(account.generation === generation ? account : undefined, bridge);
     if (isLong(untilMs)) return hold(group);
     if (untilMs > clock.now()) return sendBack(group, untilMs - clock.now(), random);
-    if (!blamingHold(account) || clock.now() - group[0].sentAt >= maxAgeMs) return undefined;
+    if (!blamingHold(account)) return undefined;
     // The adverts of the account go one at a time, and another one has the turn.
     if (fault.code === 'account-paused') {
       const { receives } = group[0];
@@ -81,11 +82,7 @@ export function createFanOut(options: FanOutDeps) {
       if (receives > mostRefused) return hold(group);
       return sendBack(group, backoffMs(receives, { ...refused, random: () => 0.5 + random() / 2 }), random);
     }
-    // The last ones have all failed, so that nothing is given up for it.
-    // Rule: no-dead-letter-on-hold
-    if (fault.policy.deadLettered === 'by-age' || fault.policy.deadLettered === 'never') return undefined;
-    const { message, status } = fault;
-    return afterFault(deps, group, new BridgeFault('account-paused', message, { status, cause: fault }));
+    return isOfService(fault) ? afterFault(deps, group, fault, { isAlike: true }) : undefined;
   }
 
   /** Settles the messages of one advert together. Never rejects: the verdicts contain the faults. */

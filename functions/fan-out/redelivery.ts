@@ -7,7 +7,7 @@ import { metrics } from '../../shared/contract/names.ts';
 import { objectKeyOf } from '../../shared/domain/advert-event.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { backoffMs } from '../../shared/domain/concurrency.ts';
-import type { BridgeFault } from '../../shared/domain/faults.ts';
+import type { BridgeFault, FaultPolicy } from '../../shared/domain/faults.ts';
 import { isOfService } from '../../shared/partner-api/transport.ts';
 import type { Delivery, Settlement } from '../../shared/ports/queue.ts';
 import { longestOwnMs } from '../../shared/state/aside.ts';
@@ -19,10 +19,6 @@ const inQueue = { baseMs: 1_000, capMs: 300_000 };
 const aside = { baseMs: 30_000, capMs: longestOwnMs };
 /** The longest wait outside the queue that the service may ask for in its answer about one advert. */
 const longestWaitMs = 6 * 3_600_000;
-
-/** Transient faults are given up by their age, and not by tries. */
-const countsTries = ({ policy: { deadLettered } }: BridgeFault): boolean =>
-  deadLettered !== 'by-age' && deadLettered !== 'never';
 
 /** So many receives lengthen no delay: short holds, conflicts, confirmations and earlier messages of the advert cause some. */
 const freeReceives = 40;
@@ -43,17 +39,28 @@ export const sendBack = (group: readonly Delivery[], askedMs: number, random: ()
     verdict: { kind: 'retry', delayMs: Math.max(askedMs, minDelayMs(delivery.receives, random)) },
   }));
 
-/** Sends an advert's messages back with a delay, or dead-letters the oldest and sends the others back. Never rejects. */
-export async function afterFault(deps: AdvertDeps, group: Group, fault: BridgeFault): Promise<Settlement[]> {
+/**
+ * Sends an advert's messages back with a delay, or dead-letters the oldest and sends the others back. Never rejects.
+ *
+ * @param options.isAlike the last adverts of its account have all failed: it waits until one of them is answered well
+ */
+export async function afterFault(
+  deps: AdvertDeps,
+  group: Group,
+  fault: BridgeFault,
+  { isAlike = false } = {},
+): Promise<Settlement[]> {
   const { observer, clock, random, settings } = deps;
   const [head, ...others] = group;
   const { retryAfterMs = 0 } = fault;
   const { partnerAccount, correlationId } = head.message;
-  const counted = await countTry(deps, head, fault).catch(() => undefined);
+  // Rule: no-dead-letter-on-hold
+  const { deadLettered } = isAlike ? { deadLettered: 'never' as const } : fault.policy;
+  const counted = await countTry(deps, head, fault, deadLettered).catch(() => undefined);
   const tries = counted ?? 1;
   // What the service failed to answer ages by its own waits, anything else by its time in the queue.
   const ageMs = isOfService(fault) ? (head.message.failed?.waitedMs ?? 0) : clock.now() - head.sentAt;
-  const isOld = ageMs >= settings.maxAgeMs;
+  const isOld = !isAlike && ageMs >= settings.maxAgeMs;
   const isGivenUp = {
     'at-once': true,
     'at-second': tries >= 2 || (isOfService(fault) && isOld),
@@ -61,7 +68,7 @@ export async function afterFault(deps: AdvertDeps, group: Group, fault: BridgeFa
     'by-age': isOld && (!isOfService(fault) || (await hasWitness(deps, head, clock.now() - longestOwnMs))),
     // Planted fault: aged-while-paused
     never: false,
-  }[fault.policy.deadLettered];
+  }[deadLettered];
   const reported = { fault: fault.code, reason: fault.message };
   const about = { partnerAccount, advertId: objectKeyOf(head.message), correlationId };
   const fields = { ...about, ...reported, error: fault.cause };
@@ -81,17 +88,23 @@ export async function afterFault(deps: AdvertDeps, group: Group, fault: BridgeFa
   observer.warn('advert not settled: it is tried again', fields);
   if (fault.policy.needsAttention) observer.count(metrics.needsAttention, 1);
   // The queue would lose it in the end: the drain sends it again, as a new message.
-  if (counted !== undefined && isOld && fault.policy.deadLettered === 'never')
+  if (counted !== undefined && isOld && deadLettered === 'never')
     return group.map((delivery) => ({ delivery, verdict: { kind: 'hold' } }));
   // Only half of the delay is random, so that the tries are not used up within a moment.
   const half = () => 0.5 + random() / 2;
   const { failed } = head.message;
   // Rule: failed-leaves-the-queue
-  if (isOfService(fault) && (failed || head.receives > 1 || retryAfterMs > settings.longestHiddenMs)) {
-    const ownMs = backoffMs((failed?.times ?? 0) + 1, { ...aside, random: half });
+  if (
+    isAlike ||
+    (isOfService(fault) && (failed || head.receives > 1 || retryAfterMs > settings.longestHiddenMs))
+  ) {
+    // Rule: waits-for-a-good-answer
+    const ownMs = isAlike ? 0 : backoffMs((failed?.times ?? 0) + 1, { ...aside, random: half });
     const forMs = Math.max(ownMs, Math.min(retryAfterMs, longestWaitMs));
-    const wait = { dueMs: clock.now() + forMs, forMs };
-    return group.map((delivery) => ({ delivery, verdict: { kind: 'hold', wait } }));
+    const failedAt = clock.now();
+    const waits = forMs > 0 && { wait: { dueMs: failedAt + forMs, forMs } };
+    const verdict = { kind: 'hold', ...waits, ...(isAlike && { failedAt }) } as const;
+    return group.map((delivery) => ({ delivery, verdict }));
   }
   // An operator may end a wait that the service asked for, but no message that is hidden can be shown early.
   // Planted fault: delay-does-not-grow
@@ -115,11 +128,17 @@ const hasWitness = ({ witness, clock, settings }: AdvertDeps, { message }: Group
  *
  * @returns the number of tries, this one included
  */
-async function countTry(deps: AdvertDeps, head: Group[0], fault: BridgeFault): Promise<number> {
+async function countTry(
+  deps: AdvertDeps,
+  head: Group[0],
+  fault: BridgeFault,
+  deadLettered: FaultPolicy['deadLettered'],
+): Promise<number> {
   const { advertHistories, clock } = deps;
   const row = await advertHistories.read(head.message);
   const { tries: before = 0, failedAt = 0 } = row ?? {};
-  if (row && !countsTries(fault)) {
+  // Transient faults are given up by their age, and not by tries.
+  if (row && (deadLettered === 'by-age' || deadLettered === 'never')) {
     if (row.fault === undefined && isOfService(fault))
       await advertHistories.write(head.message, { ...row, fault: fault.code });
     return before + 1;

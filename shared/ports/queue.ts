@@ -24,9 +24,10 @@ export type Verdict =
   | { readonly kind: 'retry'; readonly delayMs: number }
   /**
    * The message leaves the queue but stays in the books, and waits aside until the drain puts it back: when nothing keeps
-   * its account, and its own wait is over.
+   * its account, and its own wait is over. `failedAt`: it failed like the other adverts of its account; it comes back when
+   * one of them is answered well, and until then they try again one by one.
    */
-  | { readonly kind: 'hold'; readonly wait?: Wait }
+  | { readonly kind: 'hold'; readonly wait?: Wait; readonly failedAt?: number }
   | { readonly kind: 'dead-letter'; readonly deadLetter: DeadLetter };
 
 /** When it ends, ms since 1970, and its length, for clocks may be set. */

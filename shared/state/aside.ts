@@ -9,7 +9,7 @@ import * as v from 'valibot';
 import { checked, moment, type OnUnreadable, readRows } from '../contract/checks.ts';
 import { type ChangedAdvert, changedAdvert } from '../contract/messages.ts';
 import { isLasting } from '../domain/clock.ts';
-import type { MessageAside, Settlement, Wait, WaitingMessage } from '../ports/queue.ts';
+import type { MessageAside, Settlement, Verdict, WaitingMessage } from '../ports/queue.ts';
 import type { Listing, Row, Store } from '../ports/store.ts';
 import type { QueueFigures } from './books.ts';
 import { type Note, noAccount, putRow, type RowAside, removeFrom, rowOfDeadLetter } from './dead-letters.ts';
@@ -31,21 +31,34 @@ export function rowAside({ delivery, verdict }: Settlement): RowAside | undefine
   const { message, position } = delivery;
   if (verdict.kind === 'dead-letter') return rowOfDeadLetter(verdict.deadLetter);
   if (verdict.kind !== 'hold' || !message) return undefined;
-  if (verdict.wait) return rowOfFailed(message, verdict.wait);
+  if (verdict.wait || verdict.failedAt !== undefined) return rowOfFailed(message, verdict);
   // The number sorts the messages of an account. An emulator may give two messages the same number.
   const id = `${position.split(':')[0]}:${message.key}`;
   return { key: { kind: 'aside', name: `${message.partnerAccount}/${id}` }, value: { message } };
 }
 
+const timeName = (ms: number): string => String(ms).padStart(15, '0');
 /** After those on hold and redriven, and by time. */
-const dueName = (dueMs: number): string => `t${String(dueMs).padStart(15, '0')}`;
+const dueName = (dueMs: number): string => `t${timeName(dueMs)}`;
+/** After all others: of those that wait for a good answer about any advert of their account, the one that failed first. */
+const lastNames = 'w';
 
-/** Its name sorts after those on hold, by the time at which it is due. */
-function rowOfFailed(message: ChangedAdvert, wait: Wait): RowAside {
+/** What waits for a good answer about others does not age. */
+function rowOfFailed(
+  message: ChangedAdvert,
+  { wait, failedAt }: Verdict & { readonly kind: 'hold' },
+): RowAside {
   const { times = 0, waitedMs = 0 } = message.failed ?? {};
-  const failed = { times: times + 1, waitedMs: waitedMs + wait.forMs };
-  const name = `${message.partnerAccount}/${dueName(wait.dueMs)}:${message.key}`;
-  return { key: { kind: 'aside', name }, value: { message: { ...message, failed }, wait } };
+  const [ownMs, begin] =
+    failedAt === undefined
+      ? [wait?.forMs ?? 0, dueName(wait?.dueMs ?? 0)]
+      : [0, `${lastNames}${timeName(failedAt)}`];
+  const failed = { times: times + 1, waitedMs: waitedMs + ownMs };
+  const name = `${message.partnerAccount}/${begin}:${message.key}`;
+  return {
+    key: { kind: 'aside', name },
+    value: { message: { ...message, failed }, ...(wait && { wait }) },
+  };
 }
 
 /** When the oldest was listed that neither failed nor was redriven: of an account, those on hold come before all others. */
@@ -98,7 +111,7 @@ export function createAside(store: Store) {
       const limit = most + maxUnreadable;
       const [upTo, after] = [nowMs, nowMs + longestOwnMs].map((ms) => `${partnerAccount}/${dueName(ms)}~`);
       const due = await list(partnerAccount, { upTo, limit }, onUnreadable);
-      // The service may have asked for so long a wait; or a clock was far ahead that is right now.
+      // The service may have asked for so long a wait, or a clock was far ahead that is right now; and the last names.
       const later = await list(partnerAccount, { after, limit }, onUnreadable);
       return [...due, ...later].filter((one) => isDue(one, nowMs)).slice(0, most);
     },

@@ -203,8 +203,20 @@ export const plantedInPipeline: Planted = {
     [
       'failed-leaves-the-queue',
       'what fails a second time waits outside the queue',
-      'if (isOfService(fault) && (',
-      'if (isOfService(fault) && head.receives > 1e9 && (',
+      '(isOfService(fault) && (failed ||',
+      '(isOfService(fault) && head.receives > 1e9 && (failed ||',
+    ],
+    [
+      'no-dead-letter-on-hold',
+      'no message is dead-lettered while the last adverts of its account have all failed',
+      "isAlike ? { deadLettered: 'never' as const } : fault.policy;",
+      'fault.policy;',
+    ],
+    [
+      'waits-for-a-good-answer',
+      'what failed like all adverts of its account comes back with the first good answer',
+      'const ownMs = isAlike ? 0 : backoffMs(',
+      'const ownMs = backoffMs(',
     ],
     [
       'others-done-with-dead-letter',
@@ -283,12 +295,6 @@ export const plantedInPipeline: Planted = {
       '',
     ],
     [
-      'no-dead-letter-on-hold',
-      'no message is dead-lettered while its account or the bridge is on hold',
-      "if (fault.policy.deadLettered === 'by-age' || fault.policy.deadLettered === 'never') return undefined;",
-      'return undefined;',
-    ],
-    [
       'aged-while-paused',
       'the time of an operator’s pause does not count in the age of messages',
       'if (hold && holdMeanings[hold.kind].isForPerson) return',
@@ -321,9 +327,9 @@ export const plantedInPipeline: Planted = {
   'functions/drain/release.ts': [
     [
       'few-put-back',
-      'where adverts go one at a time, one of those aside comes back in a run',
-      'const most = account && blamingHold(account) ? 1 : limit;',
-      'const most = limit;',
+      'where the last adverts of an account all failed, one of those aside tries again each minute',
+      'most: isAlike ? 1 : limit }',
+      'most: limit }',
     ],
     [
       'removed-before-sent',

@@ -2,7 +2,7 @@
  * Checks `nobody-delays-another`: messages aside are back in the queue within a minute after the end of their wait, and
  * the time that half the request rate takes for all of them. Called repeatedly.
  */
-import { holdOf } from '../../../shared/domain/holds.ts';
+import { blamingHold, holdOf } from '../../../shared/domain/holds.ts';
 import { isDue } from '../../../shared/state/aside.ts';
 import type { SimWorld } from './sim-world.ts';
 
@@ -18,7 +18,7 @@ export function createAsideWatch({ scheduler, state, history, plan }: SimWorld):
     const isBridgePaused = holdOf(await state.budgetStore.read(), undefined, now) !== undefined;
     for (const account of plan.accounts) {
       const row = await state.partnerAccounts.read(account);
-      const isResting = isBridgePaused || (row && holdOf(undefined, row, now));
+      const isResting = isBridgePaused || (row && (holdOf(undefined, row, now) || blamingHold(row)));
       // By time: the one that is due the longest comes back first.
       const first = (await state.aside.list(account)).find((one) => isDue(one, now));
       if (isResting || !first) {

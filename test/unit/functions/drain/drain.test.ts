@@ -12,7 +12,7 @@ import { ShapeError } from '../../../../shared/contract/checks.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { toInstant } from '../../../../shared/domain/clock.ts';
 import { BridgeFault } from '../../../../shared/domain/faults.ts';
-import { withHold } from '../../../../shared/domain/holds.ts';
+import { withHold, withoutHolds } from '../../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { createAside } from '../../../../shared/state/aside.ts';
@@ -371,6 +371,33 @@ it('failed messages are put back when due, those of a wrong clock at once', asyn
   world.clock.advance(30_000);
   await drainWith({}).release(world.clock.now());
   expect(await aside.list('main')).toEqual([]);
+});
+
+it('messages try again one a minute while all adverts of their account fail', async () => {
+  const { aside, queue } = world.state;
+  const keys = Array.from({ length: 30 }, (_, index) => `failed:${30 - index}`);
+  const deliveries = keys.map((key) => {
+    const message = changedAdvert({ key });
+    return { id: key, message, position: '1', receives: 1, sentAt: 0 };
+  });
+  const failedAt = (index: number) => ({ kind: 'hold', failedAt: index }) as const;
+  await aside.store(deliveries.map((delivery, index) => ({ delivery, verdict: failedAt(index) })));
+  const hold = { kind: 'service', fault: 'transient', since: 0, until: 0, forMs: 0 } as const;
+  await world.partnerAccounts.change('main', (account) => withHold(account, hold));
+
+  const left: number[] = [];
+  for (let second = 0; second < 180; second += 5) {
+    await world.drain.release(world.clock.now());
+    left.push((await aside.list('main')).length);
+    world.clock.advance(5_000);
+  }
+
+  expect(left).toEqual([29, 28, 27].flatMap((count) => Array.from({ length: 12 }, () => count)));
+  const tried = await queue.receive({ maxGroups: 10, maxPerGroup: 10, visibilityMs: 1_000 });
+  expect(tried.map(({ message }) => message?.key)).toEqual(keys.slice(0, 3));
+  await world.partnerAccounts.change('main', (account) => withoutHolds(account, () => true));
+  await world.drain.release(world.clock.now());
+  expect(await aside.list('main')).toHaveLength(2);
 });
 
 it('messages aside are not read before they are due', async () => {

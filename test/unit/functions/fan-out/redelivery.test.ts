@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createFanOut, type FanOutDeps } from '../../../../functions/fan-out/fan-out.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
+import { withHold, withoutHolds } from '../../../../shared/domain/holds.ts';
 import { changedAdvert } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
@@ -104,6 +105,24 @@ describe('a message that fails', () => {
 
     expect(world.clock.now() - startedAt).toBeGreaterThanOrEqual(dayMs);
     expect(await world.state.deadLetters.list()).toHaveLength(1);
+  });
+
+  it.each<[FaultKind, number]>([
+    ['invalid-request', 400],
+    ['forbidden', 403],
+    ['transient', 500],
+  ])('a message waits without limit while all adverts fail with %s', async (code, status) => {
+    failAll(code, { status });
+    const hold = { kind: 'service', fault: code, since: 0, until: 0, forMs: 0 } as const;
+    await world.partnerAccounts.change('main', (account) => withHold(account, hold));
+    for (let hour = 0; hour < 48; hour += 1) {
+      expect(await turnOf(world)).toEqual(['hold', 0]);
+      world.clock.advance(60 * minuteMs);
+      await world.drain.release(world.clock.now());
+    }
+    await world.partnerAccounts.change('main', (account) => withoutHolds(account, () => true));
+    world.service.state.beforeAdvert = () => undefined;
+    expect(await turnOf(world)).toEqual(['done', 0]);
   });
 
   it('a message is given up at its second try after another advert succeeds', async () => {
