@@ -7,7 +7,7 @@ import { metrics } from '../../shared/contract/names.ts';
 import { objectKeyOf } from '../../shared/domain/advert-event.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { backoffMs } from '../../shared/domain/concurrency.ts';
-import type { BridgeFault, FaultPolicy } from '../../shared/domain/faults.ts';
+import type { BridgeFault } from '../../shared/domain/faults.ts';
 import { isOfService } from '../../shared/partner-api/transport.ts';
 import type { Delivery, Settlement } from '../../shared/ports/queue.ts';
 import { longestOwnMs } from '../../shared/state/aside.ts';
@@ -19,6 +19,10 @@ const inQueue = { baseMs: 1_000, capMs: 300_000 };
 const aside = { baseMs: 30_000, capMs: longestOwnMs };
 /** The longest wait outside the queue that the service may ask for in its answer about one advert. */
 const longestWaitMs = 6 * 3_600_000;
+
+/** Transient faults are given up by their age, and not by tries. */
+const countsTries = ({ policy: { deadLettered } }: BridgeFault): boolean =>
+  deadLettered !== 'by-age' && deadLettered !== 'never';
 
 /** So many receives lengthen no delay: short holds, conflicts, confirmations and earlier messages of the advert cause some. */
 const freeReceives = 40;
@@ -54,9 +58,7 @@ export async function afterFault(
   const [head, ...others] = group;
   const { retryAfterMs = 0 } = fault;
   const { partnerAccount, correlationId } = head.message;
-  // Rule: no-dead-letter-on-hold
-  const { deadLettered } = isAlike ? { deadLettered: 'never' as const } : fault.policy;
-  const counted = await countTry(deps, head, fault, deadLettered).catch(() => undefined);
+  const counted = await countTry(deps, head, fault).catch(() => undefined);
   const tries = counted ?? 1;
   // What the service failed to answer ages by its own waits, anything else by its time in the queue.
   const ageMs = isOfService(fault) ? (head.message.failed?.waitedMs ?? 0) : clock.now() - head.sentAt;
@@ -68,7 +70,7 @@ export async function afterFault(
     'by-age': isOld && (!isOfService(fault) || (await hasWitness(deps, head, clock.now() - longestOwnMs))),
     // Planted fault: aged-while-paused
     never: false,
-  }[deadLettered];
+  }[fault.policy.deadLettered];
   const reported = { fault: fault.code, reason: fault.message };
   const about = { partnerAccount, advertId: objectKeyOf(head.message), correlationId };
   const fields = { ...about, ...reported, error: fault.cause };
@@ -88,7 +90,7 @@ export async function afterFault(
   observer.warn('advert not settled: it is tried again', fields);
   if (fault.policy.needsAttention) observer.count(metrics.needsAttention, 1);
   // The queue would lose it in the end: the drain sends it again, as a new message.
-  if (counted !== undefined && isOld && deadLettered === 'never')
+  if (counted !== undefined && isOld && fault.policy.deadLettered === 'never')
     return group.map((delivery) => ({ delivery, verdict: { kind: 'hold' } }));
   // Only half of the delay is random, so that the tries are not used up within a moment.
   const half = () => 0.5 + random() / 2;
@@ -128,17 +130,11 @@ const hasWitness = ({ witness, clock, settings }: AdvertDeps, { message }: Group
  *
  * @returns the number of tries, this one included
  */
-async function countTry(
-  deps: AdvertDeps,
-  head: Group[0],
-  fault: BridgeFault,
-  deadLettered: FaultPolicy['deadLettered'],
-): Promise<number> {
+async function countTry(deps: AdvertDeps, head: Group[0], fault: BridgeFault): Promise<number> {
   const { advertHistories, clock } = deps;
   const row = await advertHistories.read(head.message);
   const { tries: before = 0, failedAt = 0 } = row ?? {};
-  // Transient faults are given up by their age, and not by tries.
-  if (row && (deadLettered === 'by-age' || deadLettered === 'never')) {
+  if (row && !countsTries(fault)) {
     if (row.fault === undefined && isOfService(fault))
       await advertHistories.write(head.message, { ...row, fault: fault.code });
     return before + 1;

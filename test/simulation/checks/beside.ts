@@ -41,7 +41,8 @@ export function checkBeside(world: SimWorld, healthy: SimWorld): void {
   const beside = p99(delaysOf(world, isBeside(plan), (change) => change.visibleAt < wellAt)) ?? 0;
   // Until each of a few ill adverts has had its turn, the healthy ones of their account wait for theirs.
   const mostTurnsMs = plan.ills.some(({ answer }) => answer === 'hangs') ? hangingTurnsMs : turnsMs;
-  if (beside > 2 * usual + (plan.world === 'ten-ill' ? mostTurnsMs : 0))
+  const turnsOf: Record<string, number> = { 'ten-ill': mostTurnsMs, archived: minuteMs };
+  if (beside > 2 * usual + (turnsOf[plan.world ?? ''] ?? 0))
     violated(`beside what is ill, changes are published after ${beside} ms (p99), otherwise ${usual} ms`);
   // What waited in the feed and in the queue is a backlog.
   const after = p99(delaysOf(world, isBeside(plan), (change) => change.visibleAt >= wellAt)) ?? 0;
@@ -110,28 +111,37 @@ export function checkRequests({ plan, askedOf, history }: SimWorld): void {
   }
 }
 
-/** Each change is asked for once, the first ones of an account twice; then one that waits aside comes back a minute. */
-const mostRefused = ({ changes, accounts, ills: [ill] }: Plan): number => {
-  const { fromMs = 0, untilMs = 0 } = ill ?? {};
-  const listed = changes.filter(({ atMs }) => atMs > fromMs - minuteMs && atMs < untilMs).length;
-  return listed + accounts.length * (6 + (untilMs - fromMs) / minuteMs);
-};
-/** A request that was answered well just before may still be on its way. */
-const evidenceMs = 10_000;
+/** Each change is asked for once, the first ones of an account twice; then one that waits aside tries again each minute. */
+const mostRefused = (changes: number, { ills: [ill] = [], accounts }: Plan): number =>
+  changes + accounts.length * (6 + ((ill?.untilMs ?? 0) - (ill?.fromMs ?? 0)) / minuteMs);
 
-/** Checks `few-dead-letters` where the service refuses every advert alike. */
-export function checkRefusals({ plan, askedOf, history }: SimWorld): void {
-  if (!plan.refusesAlike) return;
-  const violated = (message: string) => history.violated({ invariant: 'few-dead-letters', message });
-  for (const { fromMs, untilMs } of plan.ills.slice(0, 1)) {
-    const [from, until] = [epochMs + fromMs + evidenceMs, epochMs + untilMs];
-    const late = history.deadLetteredAt.filter((at) => at > from && at < until).length;
-    if (late > 0) violated(`${late} messages were dead-lettered long after every advert was refused`);
+/** Checks `few-dead-letters` where the service answers every advert of an account badly, and that all is right soon after. */
+export function checkRefusals(world: SimWorld): void {
+  const { plan, askedOf, history, service } = world;
+  const [ill] = plan.ills;
+  if (!plan.refusesAlike || !ill) return;
+  const givenUp = history.deadLetteredAt.length;
+  if (givenUp > 0) {
+    const message = `${givenUp} messages were dead-lettered while every advert was answered badly (${ill.answer})`;
+    history.violated({ invariant: 'few-dead-letters', message });
   }
+  const isIll = (subject: string) => plan.ills.some(({ account }) => subject.startsWith(`${account}/`));
+  const [from, until] = [epochMs + ill.fromMs, epochMs + ill.untilMs];
+  const isThen = ({ visibleAt }: { readonly visibleAt: number }) =>
+    visibleAt > from - minuteMs && visibleAt < until;
+  const listed = service.changes.filter((one) => isIll(subjectOf(one)) && isThen(one)).length;
   const asked = [...askedOf.values()].reduce((sum, times) => sum + times.length, 0);
-  const most = mostRefused(plan);
-  if (asked > most)
-    violated(`${asked} adverts were asked for while every one was refused, ${most} are enough`);
+  const most = mostRefused(listed, plan);
+  if (asked > most) {
+    const message = `${asked} adverts were asked for while every one was answered badly, ${most} are enough`;
+    history.violated({ invariant: 'service-not-hammered', message });
+  }
+  // The next try is within a minute, and so is the next run of the drain; then all come back at half of the rate.
+  const rightWithinMs = 2 * minuteMs + 1_000 * plan.pollSeconds + (2_000 * listed) / plan.requestsPerSecond;
+  const longest = Math.max(...delaysOf(world, isIll, ({ visibleAt }) => visibleAt < from + minuteMs));
+  if (longest <= until - from + rightWithinMs + minuteMs) return;
+  const message = `after the end of what was answered badly, a change takes ${longest} ms`;
+  history.violated({ invariant: 'nobody-delays-another', message });
 }
 
 /** Checks `nobody-delays-another` beside a backlog of one account. */

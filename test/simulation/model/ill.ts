@@ -30,6 +30,7 @@ const illAnswers = {
   /** Although the token is good. */
   'status-401': { status: 401, body: '{"error":"invalid_token"}' },
   'status-403': { status: 403, body: '' },
+  archived: { status: 403, body: '{"code":"advert_archived","message":"The advert is archived."}' },
   'status-404': { status: 404, body: '{"error":{"status":404,"title":"not_found"}}' },
   'client-401': { status: 401, body: '{"error":"invalid_client"}' },
   'token-400': { status: 400, body: '{"error":"never_heard_of"}' },

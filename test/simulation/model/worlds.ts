@@ -62,10 +62,21 @@ export const worlds = {
     oneOf: seldom,
     change: backlogPlan,
   },
+  archived: {
+    says: 'thirty adverts of the only account answer 403 because they are archived, all others well (I8)',
+    oneOf: seldom,
+    change: (plan, random) =>
+      illPlan(plan, random, { of: 'adverts', adverts: 30, answers: ['archived'], accounts: ['dune'] }),
+  },
   'refuses-alike': {
-    says: 'every advert is refused as a wrong request for ten minutes (27 D4)',
+    says: 'every advert of all accounts, or of one, is answered badly for ten minutes (I10)',
     oneOf: seldom,
     change: refusingPlan,
+  },
+  'refused-long': {
+    says: 'the few changed adverts of the only account are refused for forty minutes (I10)',
+    oneOf: seldom,
+    change: refusedLongPlan,
   },
   'stale-secrets': {
     says: 'reads of a secret return the version of up to ten seconds ago (27 F1)',
@@ -210,7 +221,7 @@ function backlogPlan(plan: Plan, random: Random): Plan {
   };
 }
 
-/** The steady world, with three hundred changes more, in which every advert is refused for ten minutes. */
+/** The steady world, with three hundred changes more, in which every advert of all accounts, or of one, fails for ten minutes. */
 function refusingPlan(plan: Plan, random: Random): Plan {
   const steady = steadyPlan(plan, random);
   const [fromMs, untilMs] = [3 * minuteMs, 13 * minuteMs];
@@ -220,9 +231,30 @@ function refusingPlan(plan: Plan, random: Random): Plan {
   }));
   const changes = [...steady.changes, ...more];
   const advertIds = new Set(changes.flatMap(({ advertId }) => advertId ?? []));
-  const refused = { of: 'adverts', advertIds, answer: 'status-400', fromMs, untilMs } as const;
-  const ills = steady.accounts.map((account) => ({ key: `ill-${account}`, account, ...refused }));
+  const answer = pick<IllAnswer>(random, ['status-400', 'archived', 'status-451']);
+  const refused = { of: 'adverts', advertIds, answer, fromMs, untilMs } as const;
+  // 403 of two accounts would be a blocked address.
+  const accounts = answer === 'archived' ? ['dune'] : steady.accounts;
+  const ills = accounts.map((account) => ({ key: `ill-${account}`, account, ...refused }));
   return { ...steady, changes, ills, refusesAlike: true };
+}
+
+/** The steady world of one account, in which four adverts change before a long refusal ends, and others after it. */
+function refusedLongPlan(plan: Plan, random: Random): Plan {
+  const steady = steadyPlan(plan, random, ['dune']);
+  const [fromMs, untilMs, chaosMs] = [2 * minuteMs, 42 * minuteMs, 46 * minuteMs];
+  const advertIds = new Set(['1000', '1001', '1002', '1003']);
+  const changes = [...advertIds, '1004'].map((advertId) => ({
+    ...{ key: `change-${advertId}`, account: 'dune', advertId, status: 'new' },
+    atMs: (advertId === '1004' ? untilMs : fromMs) + between(random, 0, 30_000),
+  }));
+  const drains = Array.from({ length: 46 }, (_, index) => ({
+    key: `drain-${index + 1}`,
+    atMs: index * minuteMs,
+  }));
+  const answer = pick<IllAnswer>(random, ['status-400', 'archived', 'status-451']);
+  const ill = { key: 'ill', account: 'dune', of: 'adverts', advertIds, answer, fromMs, untilMs } as const;
+  return { ...steady, changes, drains, chaosMs, ills: [ill], refusesAlike: true };
 }
 
 /** The steady world, in which the service knows no advert for two minutes. */

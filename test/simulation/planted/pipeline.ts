@@ -207,12 +207,6 @@ export const plantedInPipeline: Planted = {
       '(isOfService(fault) && head.receives > 1e9 && (failed ||',
     ],
     [
-      'no-dead-letter-on-hold',
-      'no message is dead-lettered while the last adverts of its account have all failed',
-      "isAlike ? { deadLettered: 'never' as const } : fault.policy;",
-      'fault.policy;',
-    ],
-    [
       'waits-for-a-good-answer',
       'what failed like all adverts of its account comes back with the first good answer',
       'const ownMs = isAlike ? 0 : backoffMs(',
