@@ -45,7 +45,9 @@ async function examineFolder(target: LocalTarget): Promise<CheckResult[]> {
   const { folderChecks, stateChecks } = await import('../../operations/doctor/folder-checks.ts');
   const examineState = (bridge: FolderBridge) => {
     const baseUrl = bridge.baseUrl();
-    const facts = { ...bridgeFacts(bridge, { ...target, baseUrl }), bridge };
+    // Loads the AWS SDK only for a folder that publishes on a bus.
+    const lookAtBus = async (arn: string) => (await import('../run/event-bus.ts')).eventBusAt(arn).look();
+    const facts = { ...bridgeFacts(bridge, { ...target, baseUrl }), bridge, lookAtBus };
     return examine({
       ...target,
       checks: stateChecks,

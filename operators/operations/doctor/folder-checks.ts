@@ -24,6 +24,8 @@ interface Folder extends Pick<BridgeFacts, 'command'> {
 
 interface FolderFacts extends BridgeFacts {
   readonly bridge: Bridge & { readonly state: EmbeddedState };
+  /** @returns why an event bus cannot be seen */
+  lookAtBus(arn: string): Promise<{ readonly reason: string; readonly isMissing: boolean } | undefined>;
 }
 
 export const machineFacts = {
@@ -116,6 +118,13 @@ export const stateChecks: Checks<FolderFacts> = {
     const missing = missingScopes(found.pair.scope, (await settings()).requiredScope);
     return missing.length === 0 ? found.version : ['scope', { scopes: missing.join(' ') }];
   }),
+  async 'event-buses'({ bridge: { state }, lookAtBus }, report) {
+    for (const { url: arn } of state.webhooks.list()) {
+      const failure = arn.startsWith('arn:') ? await lookAtBus(arn) : undefined;
+      if (failure) report(failure.isMissing ? 'missing' : 'unseen', { arn, reason: failure.reason });
+    }
+    return {};
+  },
   ...bridgeChecks,
 };
 

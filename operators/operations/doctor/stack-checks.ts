@@ -1,24 +1,19 @@
 /** Checks of a deployed stack: what AWS runs for the bridge, and who gets its events. All requests to AWS only read. */
 import { DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
-import {
-  DescribeEventBusCommand,
-  ListArchivesCommand,
-  ListTargetsByRuleCommand,
-} from '@aws-sdk/client-eventbridge';
 import { GetFunctionConcurrencyCommand, GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { paginateListSubscriptionsByTopic } from '@aws-sdk/client-sns';
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
 import { settingsKey } from '../../../shared/contract/environment.ts';
 import { maxReceiveCount } from '../../../shared/contract/messages.ts';
-import { forEachConcurrent } from '../../../shared/domain/concurrency.ts';
 import { quoted } from '../../../shared/domain/text.ts';
 import { bridgeFinding } from '../findings/findings.ts';
 import { alarmFound } from '../findings/looks.ts';
 import { allPages, unlessMissing } from '../stack-clients.ts';
-import { raisedAlarm, readMapping, readSchedules, rulesOf, stateOf, subscribersOf } from '../stack-state.ts';
+import { raisedAlarm, readMapping, readSchedules } from '../stack-state.ts';
 import { bridgeChecks, problemOf } from './bridge-checks.ts';
-import { type Check, type Checks, orSkip, SkippedError } from './check.ts';
+import { busChecks } from './bus-checks.ts';
+import { type Check, type Checks, orSkip } from './check.ts';
 import type { StackFacts } from './stack-facts.ts';
 import { storageChecks } from './storage-checks.ts';
 
@@ -58,19 +53,6 @@ const resourceCheck =
     for (const { says, mend } of (await read(facts)).faults)
       report({ result: 'fault', says, mend: `\`${mend}\`` });
   };
-
-/** A bus may have hundreds. */
-const rulesAtOnce = 5;
-/** Statements of infra/constructs/event-bus.ts. */
-const ownStatements = /^(Accounts|Organization)(Make|Manage)Rules$/;
-
-interface Statement {
-  readonly Sid?: string;
-  readonly Effect?: string;
-  readonly Principal?: unknown;
-  readonly Action?: string | readonly string[];
-  readonly Condition?: unknown;
-}
 
 /** Of the bridge of the stack. */
 export const stackChecks: Checks<StackFacts> = {
@@ -142,48 +124,7 @@ export const stackChecks: Checks<StackFacts> = {
       if (pending) report(isTold ? 'one-pending' : 'all-pending', facts);
     }
   },
-  async 'bus-policy'({ outputs: { eventBusName: bus }, clients: { events }, resourcesOf }, report) {
-    if (bus === undefined) throw new SkippedError('custom-alone');
-    if ((await resourcesOf('AWS::Events::EventBus')).length === 0)
-      throw new SkippedError('foreign', { facts: { bus } });
-    const { Policy = '{}' } = await events.send(new DescribeEventBusCommand({ Name: bus }));
-    const policy = JSON.parse(Policy) as { Statement?: Statement | Statement[] };
-    for (const { Sid: sid = '', Effect, Principal = '', Action = [], Condition } of [
-      policy.Statement ?? [],
-    ].flat()) {
-      if (Effect !== 'Allow') continue;
-      const actions = [Action].flat();
-      const facts = { bus, sid, actions: actions.join(', ') };
-      if (JSON.stringify(Principal).includes('"*"') && Condition === undefined) report('everybody', facts);
-      else if (actions.some((action) => /^(\*|events:(\*|Put\*|PutEvents))$/.test(action)))
-        report('publishers', facts);
-      else if (!ownStatements.test(sid)) report('unknown', facts);
-    }
-  },
-  async subscribers({ outputs, clients }, report) {
-    const { eventBusName: bus } = outputs;
-    const rules = await rulesOf({ outputs, clients });
-    await forEachConcurrent(rules, rulesAtOnce, async ({ Name: name, State }) => {
-      const asked = new ListTargetsByRuleCommand({ Rule: name, EventBusName: bus });
-      if (State === 'DISABLED') report('disabled', { name, bus });
-      else if (((await clients.events.send(asked)).Targets ?? []).length === 0)
-        report('no-target', { name, bus });
-    });
-    const subscribers = (await subscribersOf({ outputs, clients })) ?? [];
-    for (const one of subscribers) {
-      const state = stateOf(one).toLowerCase();
-      const facts = { name: one.Name, arn: one.SubscriberArn, state };
-      if (state !== 'running') report(state === 'revoked' ? 'revoked' : 'stopped', facts);
-    }
-    if (rules.length + subscribers.length === 0) report(bus === undefined ? 'none-custom' : 'none', { bus });
-    return { rules: rules.length, subscribers: subscribers.length };
-  },
-  async archive({ outputs: { eventBusArn: arn }, clients: { events } }, report) {
-    if (arn === undefined) throw new SkippedError('custom-alone');
-    const { Archives = [] } = await events.send(new ListArchivesCommand({ EventSourceArn: arn }));
-    if (!Archives.some(({ State }) => /^(ENABLED|UPDATING|CREATING)$/.test(State ?? '')))
-      report('none', { arn });
-  },
+  ...busChecks,
   ...storageChecks,
   ...bridgeChecks,
 };

@@ -1,7 +1,9 @@
 import { paginateListStackResources } from '@aws-sdk/client-cloudformation';
+import { DescribeEventBusCommand } from '@aws-sdk/client-eventbridge';
+import { describeCustomBus } from '../../../shared/aws/custom-event-bus.ts';
 import { alarmOfBridge, namePrefixOf, secretNamesOf } from '../../../shared/contract/names.ts';
 import { type Bridge, once } from '../bridge.ts';
-import { allPages, type StackClients } from '../stack-clients.ts';
+import { allPages, type StackClients, unlessMissing } from '../stack-clients.ts';
 import type { StackOutputs } from '../stack-outputs.ts';
 import { alarmsOf, secretsOf } from '../stack-state.ts';
 import { bridgeFacts, type ExaminedPlace } from './bridge-checks.ts';
@@ -35,6 +37,13 @@ export function stackFacts(bridge: Bridge & { readonly outputs: StackOutputs }, 
   return {
     ...bridgeFacts(bridge, place),
     ...{ outputs, secretNames, resourcesOf },
+    /** As AWS describes them; undefined if one was deleted, or the bridge does not publish on it. */
+    buses: once(async () => {
+      const { eventBusName: Name, customEventBusArn: arn } = outputs;
+      const classic = Name && unlessMissing(clients.events.send(new DescribeEventBusCommand({ Name })));
+      const custom = arn && unlessMissing(describeCustomBus(clients.customBus, arn));
+      return { classic: (await classic) || undefined, custom: (await custom) || undefined };
+    }),
     /** Those that the stack made, by name; undefined if one was deleted. */
     alarms: once(async () => {
       const made = await resourcesOf('AWS::CloudWatch::Alarm');

@@ -60,7 +60,10 @@ const healthy = () => ({
   targets: 1,
   /** Whether the bus was made by the stack. */
   ownsBus: true,
-  policy: undefined as string | undefined,
+  policy: policyOf(),
+  customPolicy: policyOf(),
+  customBusState: 'ACTIVE',
+  subscribers: [{ Name: 'search', State: 'RUNNING' }] as object[],
   archives: [{ State: 'ENABLED' }] as object[],
   application: { VersionIdsToStages: { v1: ['AWSCURRENT'] } } as object | undefined,
   secrets: [aSecret('main')] as SecretListEntry[],
@@ -94,6 +97,10 @@ export const aSecret = (account: string, change: Partial<SecretListEntry> = {}):
   SecretVersionsToStages: { v1: ['AWSCURRENT'] },
   ...change,
 });
+
+/** The policy of a bus, with what each has. */
+export const policyOf = (...statements: readonly object[]): string =>
+  JSON.stringify({ Statement: [{ Sid: 'PublishOnlyByBridge', Effect: 'Deny' }, ...statements] });
 
 type Input = Readonly<Record<string, string>>;
 /** @param emulated asks the emulator, of the services that have one */
@@ -151,7 +158,10 @@ const answersOf = (played: Played, names: Input): Record<string, Answer> => ({
     return { Rules: [...played.rules, ofArchive, { Name: 'advert-bridge-tail-1', State: 'ENABLED' }] };
   },
   ListTargetsByRule: () => ({ Targets: Array.from({ length: played.targets }, () => ({})) }),
-  DescribeEventBus: () => ({ Policy: played.policy }),
+  DescribeEventBus: ({ EventBusArn }) =>
+    EventBusArn === undefined ? { Policy: played.policy } : { State: played.customBusState },
+  GetResourcePolicy: () => ({ PolicyDocument: played.customPolicy }),
+  ListSubscribers: () => ({ Subscribers: played.subscribers }),
   ListArchives: () => ({ Archives: played.archives }),
   PutEvents: ({ Entries }) => ({ Entries: [Entries].flat().map(() => ({ EventId: 'x' })) }),
   PutSecretValue: () => ({}),
@@ -182,7 +192,7 @@ const services = {
 };
 
 interface Sender {
-  send(command: { readonly input: Input }): Promise<object>;
+  send(command: { readonly input: Input; readonly schema: readonly string[] }): Promise<object>;
 }
 
 /** Has every client of AWS answer from the table. @returns the calls, which are added as they are made */
@@ -192,7 +202,8 @@ function playAws(answers: Readonly<Record<string, Answer>>): Call[] {
     const sender = prototype as Sender;
     const { send } = sender;
     vi.spyOn(sender, 'send').mockImplementation(async function (this: object, command) {
-      const operation = command.constructor.name.replace(/Command$/, '');
+      // Commands of our own client have a name in their schema alone.
+      const [, , operation = ''] = command.schema;
       const action = `${service}:${operation}`;
       calls.push({ operation, input: command.input, action: renamed[action] ?? action });
       const ask = async () => {

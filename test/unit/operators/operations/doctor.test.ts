@@ -86,7 +86,7 @@ it('several problems are joined: the worst first, ten at most', async () => {
 });
 
 it('doctor.json has each code that a check reports, and no other', () => {
-  const files = ['bridge', 'folder', 'stack', 'storage'].map(
+  const files = ['bridge', 'folder', 'stack', 'storage', 'bus'].map(
     (name) => `operators/operations/doctor/${name}-checks.ts`,
   );
   const source = [...files, 'operators/cli/commands/doctor.ts', 'operators/operations/doctor/check.ts']

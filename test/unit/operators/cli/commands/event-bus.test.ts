@@ -134,6 +134,22 @@ describe('run --event-bus', () => {
   });
 
   it.each([
+    ['is a fault of', 'missing', 'fault', /no such bus\. Check its ARN/],
+    ['is no fault of', 'unseen', 'ok', /each is there/],
+  ] as const)('%s doctor when the bus of a run is %s', async (_, fault, result, says) => {
+    const { buses, run, runUntilIdle } = await startPublishing(`--event-bus ${classic}`);
+    onTestFinished(buses.stop);
+    await runUntilIdle();
+    buses.fail(fault);
+
+    const { stdout } = await run('doctor --json');
+
+    const found = JSON.parse(stdout).checks.find(({ name }: { name: string }) => name === 'event-buses');
+    expect(found).toMatchObject({ result, says: expect.stringMatching(says) });
+    if (fault === 'missing') expect(found.mend).toContain(`webhook ${classic} --forget`);
+  });
+
+  it.each([
     ['adverts', 'expected the ARN of an event bus, arn:aws:events:'],
     ['arn:aws:sqs:eu-west-1:111122223333:adverts', 'this one is of another service'],
     ['arn:aws:events:eu-west-1:111122223333:event-busv2/adverts', 'ends with its ID'],

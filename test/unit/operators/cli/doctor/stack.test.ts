@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { CreateQueueCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { anAlarm, aSecret, beforeEachStack, type PlayedStack, refusing } from '../played-stack.ts';
+import { anAlarm, aSecret, beforeEachStack, type PlayedStack, policyOf, refusing } from '../played-stack.ts';
 import { cli } from '../run-cli.ts';
 import { badIn, expectFound, resultsIn, rowsOf } from './results.ts';
 
@@ -13,16 +13,19 @@ beforeEachStack((begun) => {
 const doctor = () => cli('doctor --json');
 const named = (name: string, message = name) => Object.assign(new Error(message), { name, $metadata: {} });
 const statement = (Sid: string, change: object) =>
-  JSON.stringify({
-    Statement: [
-      { Sid, Effect: 'Allow', Principal: { AWS: '444455556666' }, Action: 'events:PutRule', ...change },
-    ],
-  });
+  policyOf({ Sid, Effect: 'Allow', Principal: { AWS: '444455556666' }, Action: 'events:PutRule', ...change });
 
 /** Changes what AWS answers: properties that take the place of healthy ones, or any other act. */
 type Plant = object | ((stack: PlayedStack) => unknown);
 
 const policy = (Sid: string, change: object): Plant => ({ policy: statement(Sid, change) });
+const customBus = `arn:aws:events:eu-central-1:111122223333:event-busv2/adverts/${'a1b2c'.repeat(5)}`;
+/** The bridge publishes on a Custom Event Bus, too. */
+const custom = (change: object): Plant => ({ outputs: { CustomEventBusArn: customBus }, ...change });
+const noCustomBus = (stack: PlayedStack) => {
+  stack.played.outputs.CustomEventBusArn = customBus;
+  return gone('DescribeEventBus', customBus)(stack);
+};
 const attribute =
   (name: string, value: string, of: 'queue' | 'deadLetters' = 'queue'): Plant =>
   (stack) =>
@@ -38,7 +41,7 @@ const deleted = { DeletedDate: new Date() };
 const fn = (name: string, change: object): Plant => ({ functions: { [`${name}FunctionName`]: change } });
 /** AWS does not know the resource `name`, for which an operation asks. */
 const gone =
-  (operation: string, name: string): Plant =>
+  (operation: string, name: string) =>
   ({ answers }: PlayedStack) => {
     const { [operation]: healthy } = answers;
     answers[operation] = (input, emulated) => {
@@ -118,7 +121,26 @@ const rows = rowsOf<Plant>({
     ['a rule that is off', { rules: [{ Name: 'billing', State: 'DISABLED' }] }, 'enable-rule --name billing'],
     ['a rule without a target', { targets: 0 }, 'aws events put-targets --rule search'],
   ],
+  'event-buses fault': [
+    ['no bus', gone('DescribeEventBus', 'adverts'), 'npx cdk deploy --revert-drift'],
+    ['no Custom Event Bus', noCustomBus, 'npx cdk deploy --revert-drift'],
+    ['one that fails', custom({ customBusState: 'CREATE_FAILED' }), 'aws eventsv2 describe-event-bus'],
+  ],
+  'bus-policy warning': [
+    ['a bus for everybody’s events', { policy: '{"Statement":[]}' }, 'npx cdk deploy --revert-drift'],
+    ['a custom one without a policy', custom({ customPolicy: undefined }), 'npx cdk deploy --revert-drift'],
+    [
+      'a foreign statement',
+      custom({ customPolicy: statement('Other', {}) }),
+      'npx cdk deploy --revert-drift',
+    ],
+  ],
   'bus-policy fault': [
+    [
+      'a Custom Event Bus open to everybody',
+      custom({ customPolicy: statement('AccountsSubscribe', { Principal: '*' }) }),
+      'npx cdk deploy --revert-drift',
+    ],
     ['a bus open to everybody', policy('Open', { Principal: '*' }), 'adverts --statement-id Open'],
     ['a bus for others’ events', policy('Put', { Action: ['events:PutEvents'] }), 'remove-permission'],
   ],
@@ -182,7 +204,14 @@ function expectOnlyReads(): void {
 }
 
 describe('doctor of a stack', () => {
-  it('doctor of a stack finds nothing when all is right', async () => {
+  it.each([
+    ['one bus', {}],
+    [
+      'both',
+      custom({ customPolicy: statement('AccountsSubscribe', { Action: ['events:CreateSubscriber'] }) }),
+    ],
+  ])('doctor of a stack finds nothing when all is right with %s', async (_, plant) => {
+    await plantIn(plant);
     stack.forgetCalls();
 
     const ended = await doctor();
@@ -239,6 +268,7 @@ describe('docs/operate/doctor.md', () => {
   });
 
   it('docs/operate/doctor.md lists exactly the permissions that calls need', async () => {
+    await plantIn(custom({}));
     stack.forgetCalls();
     await doctor();
     const [, actions = ''] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
