@@ -81,7 +81,8 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
   const enqueuing = { ...common, queue: { ...queue, send }, newId: newReadId };
   const drain = createDrain({
     ...enqueuing,
-    ...{ reader: partner, holder: newRunId() },
+    reader: partner,
+    holder: newRunId(),
     ...(settings.auditSample > 0 && { sendAuditShare: createAuditShare({ ...enqueuing, settings }) }),
     settings: { ...settings, maxWaiting },
   });

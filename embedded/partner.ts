@@ -52,7 +52,10 @@ export function createLocalPartner({ state, events, newId, bridge, ...options }:
   }
   const refreshToken = createRefreshToken({
     ...state,
-    ...{ events, observer, clock, newId },
+    events,
+    observer,
+    clock,
+    newId,
     client: partner,
     settings: { requiredScope: settings.requiredScope, bridge },
   });

@@ -149,7 +149,8 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
     /** Within a read or write of the connection. */
     backlogOf: (name: string, { position, givenUp = 0, maxEvents }: Reader): Backlog => ({
       ...waitingAfter(name, position ?? Number.POSITIVE_INFINITY),
-      ...{ givenUp, ...(maxEvents !== undefined && { maxEvents }) },
+      givenUp,
+      ...(maxEvents !== undefined && { maxEvents }),
     }),
     /** The events after `number`, without those for another reader alone; at most 500. */
     after: (number: number, reader = '', limit = rowsAtOnce) =>

@@ -50,7 +50,9 @@ export function stateOver(connection: Connection, clock: { now(): number }, rese
   const ports = rowPorts(rows);
   return {
     rows: rows as Store,
-    ...{ ...ports, queue, eventLog },
+    ...ports,
+    queue,
+    eventLog,
     deadLetters: { ...ports.deadLetters, redrive: queue.redrive },
     bookKeeper: bookKeeperOf(rows, queue.figures),
     ...createDocuments(connection, rows),

@@ -75,7 +75,8 @@ export async function sendToWebhook(request: WebhookRequest): Promise<Failure | 
     'user-agent': 'advert-bridge',
   };
   const wire = {
-    ...{ path: pathname + search, body },
+    path: pathname + search,
+    body,
     method: 'POST' as const,
     headers: Object.entries({ ...own, ...headers }).flat(),
   };
@@ -99,7 +100,10 @@ function transportTo(origin: string): Transport {
   let transport = transports.get(origin);
   if (transport === undefined) {
     transport = createTransport({
-      ...{ origin: new URL(origin), concurrency: maxConnections, maxAnswerBytes, mayRepeatPost: true },
+      origin: new URL(origin),
+      concurrency: maxConnections,
+      maxAnswerBytes,
+      mayRepeatPost: true,
     });
     transports.set(origin, transport);
   }

@@ -55,8 +55,10 @@ export function createConnectAccount(deps: ConnectDeps) {
     const grant: Grant =
       'code' in request
         ? {
-            ...{ grant_type: 'authorization_code', scope: settings.requiredScope },
-            ...{ code: request.code, redirect_uri: request.redirectUri },
+            grant_type: 'authorization_code',
+            scope: settings.requiredScope,
+            code: request.code,
+            redirect_uri: request.redirectUri,
           }
         : { grant_type: 'refresh_token', refresh_token: request.refreshToken };
     await deps.vault.reserve?.();

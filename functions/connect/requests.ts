@@ -73,7 +73,9 @@ export const connectAnswers = {
    * `status` is that of the service's answer.
    */
   refused: v.object({
-    ...{ kind: v.literal('refused'), fault: v.string(), reason: v.string() },
+    kind: v.literal('refused'),
+    fault: v.string(),
+    reason: v.string(),
     status: v.optional(v.number()),
   }),
 } as const;

@@ -155,7 +155,11 @@ export const pollAnswerOf = ({ polls, stopped, paused }: DrainReport): PollAnswe
   polls: polls.map((poll) => {
     const { partnerAccount, feed, end, pages, listed } = poll;
     return {
-      ...{ partnerAccount, feed, end, pages, listed },
+      partnerAccount,
+      feed,
+      end,
+      pages,
+      listed,
       ...(poll.end === 'held' && { by: poll.by }),
       ...(poll.end === 'fault' && { fault: poll.fault.code, reason: poll.fault.message }),
     };
@@ -166,7 +170,8 @@ export const pollAnswerOf = ({ polls, stopped, paused }: DrainReport): PollAnswe
       reason: 'stopped: its user has to authorize again',
     })),
     ...paused.map(({ partnerAccount, reason, untilMs }) => ({
-      ...{ partnerAccount, reason },
+      partnerAccount,
+      reason,
       ...(Number.isFinite(untilMs) && { until: toInstant(untilMs) }),
     })),
   ],

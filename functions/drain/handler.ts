@@ -19,7 +19,12 @@ const partner = partnerService(config, state);
 const { partnerAccounts } = partner;
 
 const deps = {
-  ...{ ...state, partnerAccounts, reader: partner, observer, clock: systemClock, newId: randomUUID },
+  ...state,
+  partnerAccounts,
+  reader: partner,
+  observer,
+  clock: systemClock,
+  newId: randomUUID,
   queue: createChangedAdvertsQueue({
     queue: { client: sqsClient(), url: config.queueUrl },
     shares: createQueueShares({ ...config, wholeFrom: drainLimits.wholeFrom, clock: systemClock }),

@@ -109,7 +109,9 @@ export async function pollFeed(
       const read = await readPageOrStartOver(reader, feed, state, {
         deadlineMs: Math.min(options.deadlineMs, leasedUntil - leaseMarginMs, nowMs + pageMs + slotsMs),
         generation: state.generation,
-        ...{ overlapMs, nowMs, limit },
+        overlapMs,
+        nowMs,
+        limit,
       });
       const accepted = await acceptPage(deps, { feed, lease, standstillAfter }, read);
       if (!accepted) return { ...report, end: 'lease-lost' };

@@ -68,7 +68,9 @@ export class CustomEventBus extends Construct {
   guard(publishers: readonly IRole[]): void {
     const statements = [
       new PolicyStatement({
-        ...{ sid: 'PublishOnlyByBridge', effect: Effect.DENY, principals: [new AnyPrincipal()] },
+        sid: 'PublishOnlyByBridge',
+        effect: Effect.DENY,
+        principals: [new AnyPrincipal()],
         actions: ['events:PutEvents', 'events:PutRawEvents'],
         resources: [this.arn],
         conditions: {
@@ -79,7 +81,10 @@ export class CustomEventBus extends Construct {
       ...subscribersOf(this.#settings).map(
         ({ who, principals, conditions }) =>
           new PolicyStatement({
-            ...{ sid: `${who}Subscribe`, principals, conditions, resources: [this.arn] },
+            sid: `${who}Subscribe`,
+            principals,
+            conditions,
+            resources: [this.arn],
             // A filter that is updated is checked here again.
             actions: ['events:CreateSubscriber', 'events:UpdateSubscriber', 'events:DescribeEventBus'],
           }),
@@ -115,7 +120,9 @@ export class CustomEventBus extends Construct {
       const via = { ...conditions.StringEquals, 'kms:ViaService': `events.${region}.amazonaws.com` };
       key.addToResourcePolicy(
         new PolicyStatement({
-          ...{ principals, actions: ['kms:Decrypt'], resources: ['*'] },
+          principals,
+          actions: ['kms:Decrypt'],
+          resources: ['*'],
           conditions: { StringEquals: via, StringLike: ofBus },
         }),
       );

@@ -80,7 +80,9 @@ export function reserveSource(
 ): void {
   const sid = 'PublishOnlyByBridge';
   const statement = new PolicyStatement({
-    ...{ sid, effect: Effect.DENY, principals: [new AnyPrincipal()] },
+    sid,
+    effect: Effect.DENY,
+    principals: [new AnyPrincipal()],
     actions: ['events:PutEvents'],
     resources: [bus.eventBusArn],
     conditions: {

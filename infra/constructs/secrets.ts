@@ -16,7 +16,10 @@ import { rolePathOf } from './props/resources.ts';
 /** Policy of a secret: no other role may read it, whatever its own policies allow. */
 const readOnlyBy = (sid: string, conditions: Conditions): PolicyStatement =>
   new PolicyStatement({
-    ...{ sid, effect: Effect.DENY, principals: [new AnyPrincipal()], conditions },
+    sid,
+    effect: Effect.DENY,
+    principals: [new AnyPrincipal()],
+    conditions,
     actions: ['secretsmanager:GetSecretValue'],
     resources: ['*'], // In the policy of a secret: this secret.
   });

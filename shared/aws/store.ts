@@ -208,12 +208,14 @@ function additionOf({ attribute, mark }: Adder, counters: Counters, ended: reado
     UpdateExpression: `SET #etag = :etag, #by = :mark ADD ${sums}${removed && ` REMOVE ${removed}`}`,
     ConditionExpression: 'attribute_not_exists(#by) OR #by < :mark',
     ExpressionAttributeNames: {
-      ...{ '#etag': 'etag', '#by': attribute },
+      '#etag': 'etag',
+      '#by': attribute,
       ...Object.fromEntries(added.map(([name], index) => [`#n${index}`, `${counterPrefix}${name}`])),
       ...Object.fromEntries(ended.map((name, index) => [`#r${index}`, name])),
     },
     ExpressionAttributeValues: {
-      ...{ ':etag': { S: newEtag() }, ':mark': { N: String(mark) } },
+      ':etag': { S: newEtag() },
+      ':mark': { N: String(mark) },
       ...Object.fromEntries(added.map(([, by], index) => [`:n${index}`, { N: String(by) }])),
     },
     ReturnValues: 'ALL_NEW' as const,

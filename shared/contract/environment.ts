@@ -21,7 +21,9 @@ export const functionResources = {
   fanOut: v.object({ ...common, ...queue, ...history, ...buses }),
   refreshToken: v.object({ ...common, ...buses }),
   connect: v.object({
-    ...{ ...common, ...history, ...buses },
+    ...common,
+    ...history,
+    ...buses,
     /** Resource policy of partner accounts' secrets, as JSON: who may read them. */
     partnerSecretPolicy: filled,
     /** ARN of the KMS key of these secrets; if absent, Secrets Manager's own key is used. */

@@ -100,7 +100,10 @@ export const bridgeSettings = {
     { from: 1, to: 60, unit: 'seconds', standard: 60 },
   ),
   maxRequestsPerSecond: numberSetting('request rate of the whole bridge, all functions together', {
-    ...{ from: 0.1, to: 100_000, unit: 'requests a second', standard: 10 },
+    from: 0.1,
+    to: 100_000,
+    unit: 'requests a second',
+    standard: 10,
   }),
   requiredScope: textSetting('scope that a partner account must grant', v.optional(scope, 'v2 read write')),
   acceptLanguage: textSetting("language of the service's answers, such as `pl`", v.optional(language)),

@@ -25,8 +25,16 @@ export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEv
   const detailType = isGone ? feed.detailTypes.unavailable : feed.detailTypes.statusChanged;
   const resource = `${partnerAccount}/${feed.object}/${advertId}`;
   const metadata = {
-    ...{ eventId, schemaVersion, bridge, partnerAccount, generation },
-    ...{ sequence, listedAt, observedAt, cause, correlationId },
+    eventId,
+    schemaVersion,
+    bridge,
+    partnerAccount,
+    generation,
+    sequence,
+    listedAt,
+    observedAt,
+    cause,
+    correlationId,
   };
   const data = { [`${feed.object}Id`]: advertId, status, previousStatus, ...(isGone ? {} : copied) };
   return eventOf(detailType, resource, { metadata, data }) as unknown as AdvertEvent;

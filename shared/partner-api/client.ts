@@ -102,9 +102,12 @@ export function createPartnerClient(
     const send = (token: CallRequest['token'], mayBeToken?: CallRequest['isUndecided']) =>
       call(
         {
-          ...{ token, partnerAccount, deadlineMs: options.deadlineMs },
+          token,
+          partnerAccount,
+          deadlineMs: options.deadlineMs,
           isIll: 'token' in options ? undefined : options.isIll,
-          ...{ what: `GET ${path}`, resource: `${partnerAccount} ${path}` },
+          what: `GET ${path}`,
+          resource: `${partnerAccount} ${path}`,
           isUndecided: (fault) => mayBeToken?.(fault) === true || mayBeCursor?.(fault) === true,
           wire: (secret) => ({
             method: 'GET',

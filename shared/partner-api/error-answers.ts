@@ -39,7 +39,8 @@ export function faultOfAnswer(
   const asksToWait = kind === 'rate-limited' || status === 503;
   const waitMs = asksToWait ? (retryAfterMs(headers['retry-after'], headers.date, receivedAt) ?? 0) : 0;
   return new BridgeFault(kind, `${what} answered ${status}${serviceCode ? ` ${serviceCode}` : ''}${said}`, {
-    ...{ status, serviceCode },
+    status,
+    serviceCode,
     retryAfterMs: Math.min(waitMs, maxWaitMs) || undefined,
     askedToWaitMs: waitMs > maxWaitMs ? waitMs : undefined,
   });

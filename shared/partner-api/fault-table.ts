@@ -33,16 +33,19 @@ const faultTable: readonly FaultRow[] = [
   { ...api, kind: 'scope-insufficient', codes: ['insufficient_scope'] },
   { ...api, kind: 'token-rejected', codes: ['invalid_token', 'expired_token', 'token_expired'] },
   {
-    ...{ kind: 'rate-limited', statuses: [[400, 599]] },
+    kind: 'rate-limited',
+    statuses: [[400, 599]],
     codes: ['too_many_requests', 'rate_limit_exceeded', 'rate_limited', 'slow_down'],
   },
   // This concerns every request, so no advert may be dead-lettered because of it.
   {
-    ...{ kind: 'wrong-path', statuses },
+    kind: 'wrong-path',
+    statuses,
     codes: ['invalid_version', 'unsupported_version', 'version_not_supported', 'version_required'],
   },
   {
-    ...{ kind: 'invalid-request', statuses: [400, 409, 422] },
+    kind: 'invalid-request',
+    statuses: [400, 409, 422],
     codes: ['validation_error', 'invalid_request', 'unsupported_grant_type'],
   },
 

@@ -108,7 +108,8 @@ export function createTransport({ origin, concurrency, ...options }: TransportOp
   const proxyEnv = isTls || !isLoopback(origin.hostname) ? proxyEnvironment(process.env) : undefined;
   const newAgent = (keepAlive: boolean) => {
     const made = new scheme.Agent({
-      ...{ keepAlive, proxyEnv },
+      keepAlive,
+      proxyEnv,
       ...(keepAlive && { maxSockets: concurrency, maxFreeSockets: concurrency }),
     });
     // There is only one origin, so Node need not build a pool name from thirty options four times per request.

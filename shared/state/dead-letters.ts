@@ -101,6 +101,8 @@ export function createDeadLetters(store: Store) {
 
 /** @throws {ShapeError} */
 const storedDeadLetter = ({ name, value, etag }: Row): StoredDeadLetter => ({
-  ...{ id: name, key: { kind: 'dead', name }, etag },
+  id: name,
+  key: { kind: 'dead', name },
+  etag,
   ...checked(deadLetter, value, `dead letter ${name}`),
 });

@@ -99,7 +99,10 @@ export const stackSettings = {
     'seconds that a changed advert may wait in the queue before an alarm goes off',
     {
       // By default twice as long as the pause after a blocked address, and as long as the longest pause.
-      ...{ from: 60, to: 86_400, unit: 'seconds', standard: 3600 },
+      from: 60,
+      to: 86_400,
+      unit: 'seconds',
+      standard: 3600,
     },
   ),
   runbookUrl: textSetting(

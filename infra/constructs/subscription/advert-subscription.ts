@@ -75,7 +75,9 @@ export class AdvertSubscription extends Construct {
     const isOrdered = props.customBusArn !== undefined && props.target === undefined;
     const ordered = isOrdered && { fifo: true };
     this.deadLetters = new Queue(this, 'DeadLetters', {
-      ...{ ...safe, ...ordered, retentionPeriod: longestRetention },
+      ...safe,
+      ...ordered,
+      retentionPeriod: longestRetention,
     });
     this.undelivered = isOrdered
       ? new Queue(this, 'Undelivered', { ...safe, retentionPeriod: longestRetention })
@@ -88,7 +90,8 @@ export class AdvertSubscription extends Construct {
       );
     if (props.target === undefined) {
       this.#queue = new Queue(this, 'Queue', {
-        ...{ ...safe, ...ordered },
+        ...safe,
+        ...ordered,
         ...(isOrdered && {
           deduplicationScope: DeduplicationScope.MESSAGE_GROUP,
           fifoThroughputLimit: FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
