@@ -18,7 +18,6 @@ export interface PageRead extends ReceivedPage {
 export interface ReadOptions extends CallOptions {
   readonly overlapMs: number;
   readonly nowMs: number;
-  /** Number of entries asked for. */
   readonly limit: number;
 }
 
@@ -68,9 +67,7 @@ export function restartOf(
 export interface PageIds {
   /** Distinct IDs, in the order of their first occurrence. */
   readonly ids: readonly string[];
-  /** Number of repeated IDs on the page. */
   readonly repeated: number;
-  /** Number of malformed entries on the page. */
   readonly malformed: number;
   /** The first five malformed entries as text, each cut to 256 characters. */
   readonly malformedShown: readonly string[];
@@ -89,13 +86,13 @@ export function idsOf(data: readonly unknown[]): PageIds {
     if (typeof id === 'string' && advertIdPattern.test(id)) ids.add(id);
     else {
       malformed += 1;
-      if (malformed <= maxShown) malformedShown.push(shownEntry(entry));
+      if (malformed <= maxShown) malformedShown.push(malformedText(entry));
     }
   }
   return { ids: [...ids], repeated: data.length - malformed - ids.size, malformed, malformedShown };
 }
 
-function shownEntry(entry: unknown): string {
+function malformedText(entry: unknown): string {
   if (typeof entry === 'string') return entry.slice(0, 256);
   try {
     return (JSON.stringify(entry) ?? '').slice(0, 256);

@@ -18,7 +18,7 @@ export function createRefreshRequester(fn: InvokedFunction, clock: Clock = syste
   return {
     async refresh(request, { deadlineMs }) {
       const leftMs = deadlineMs - clock.now();
-      if (leftMs <= 0) return failedRefresh('no time left to ask for a refresh');
+      if (leftMs <= 0) return refreshFailure('no time left to ask for a refresh');
       const event: RefreshEvent = { action: 'refresh', ...request };
       try {
         // A deadline that contains slots of the rate budget has fractions of a millisecond, which `timeout` rejects.
@@ -28,7 +28,7 @@ export function createRefreshRequester(fn: InvokedFunction, clock: Clock = syste
         const reason =
           error instanceof Error ? `${error.name}: ${error.message}` : 'refresh-token was not reached';
         // An answer in another shape is of another version, which is being deployed.
-        return failedRefresh(
+        return refreshFailure(
           reason,
           asBridgeFault(error).code === 'resource-unusable' ? 'resource-unusable' : 'transient',
         );
@@ -37,7 +37,7 @@ export function createRefreshRequester(fn: InvokedFunction, clock: Clock = syste
   };
 }
 
-const failedRefresh = (reason: string, fault: FaultKind = 'transient'): RefreshOutcome => ({
+const refreshFailure = (reason: string, fault: FaultKind = 'transient'): RefreshOutcome => ({
   kind: 'failed',
   fault,
   reason,

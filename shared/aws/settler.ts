@@ -69,7 +69,7 @@ export function createBatchSettler(options: BatchSettlerOptions) {
 
   async function count(settled: readonly Settlement[]): Promise<void> {
     const counted = settled.flatMap(({ delivery: { message, receives }, verdict }): Counted[] => {
-      const outcome = countedAs(verdict);
+      const outcome = bookedAs(verdict);
       return message && outcome ? [[message, { [outcome]: 1, ...(receives > 1 && { redelivered: 1 }) }]] : [];
     });
     await countInBooks(books, counted);
@@ -92,7 +92,7 @@ export function createBatchSettler(options: BatchSettlerOptions) {
 }
 
 /** Under which name the books count it, if at all. */
-function countedAs(verdict: Verdict): keyof Counts | undefined {
+function bookedAs(verdict: Verdict): keyof Counts | undefined {
   if (verdict.kind === 'done') return verdict.outcome;
   return verdict.kind === 'dead-letter' ? 'deadLettered' : undefined;
 }

@@ -60,12 +60,12 @@ interface SlotRequest {
 }
 
 /** Clocks of processes differ by less than this, unless one of them is wrong. */
-const clockToleranceMs = 1_000;
+const slotToleranceMs = 1_000;
 
 /** By the clock of the process that reserved last, unless that is ahead: a wrong clock takes nobody's slots. */
 export function freeSlotMs({ nextSlotMs, clockMs = 0 }: BudgetState, nowMs: number): number {
   const aheadMs = clockMs - nowMs;
-  return Math.max(aheadMs > clockToleranceMs ? nextSlotMs - aheadMs : nextSlotMs, nowMs);
+  return Math.max(aheadMs > slotToleranceMs ? nextSlotMs - aheadMs : nextSlotMs, nowMs);
 }
 
 /**
@@ -77,7 +77,7 @@ export function reserveSlots(state: BudgetState, request: SlotRequest): BudgetSt
   const { count, intervalMs, nowMs, offsetMs: offset = 0, lastClockMs = 0 } = request;
   const { clockMs = 0 } = state;
   // Another process has reserved since then, by an earlier clock: so all go by that one, and follow it.
-  const isAhead = lastClockMs - clockMs > clockToleranceMs;
+  const isAhead = lastClockMs - clockMs > slotToleranceMs;
   const isBehind = offset < 0 && clockMs > nowMs + offset;
   const offsetMs = isAhead || isBehind ? clockMs - nowMs : offset;
   const nextSlotMs = freeSlotMs(state, nowMs + offsetMs) + count * intervalMs;
