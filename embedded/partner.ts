@@ -13,9 +13,7 @@ import type { EmbeddedState } from './state/state.ts';
 export interface LocalPartnerOptions extends Omit<PartnerClientOptions, 'budgetStore' | 'settings'> {
   readonly state: EmbeddedState;
   readonly settings: BridgeSettings;
-  /** Of {@link bridgeNameIn}. */
   readonly bridge: string;
-  /** Publishes the events about partner accounts. */
   readonly events: EventPublisher;
   /** Creates the name of a refresh lock's holder; the next run releases locks left by an earlier run. */
   readonly newId: () => string;

@@ -14,7 +14,6 @@ export interface ReadersOptions {
   readonly state: Pick<EmbeddedState, 'eventLog' | 'webhooks'>;
   /** URLs that have a secret. */
   readonly webhooks: readonly string[];
-  /** Standard output, if events are written to it. */
   readonly output: LineOutput | undefined;
   readonly observer: Observer;
   /** Events that wait longer are given up. */

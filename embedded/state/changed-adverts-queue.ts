@@ -37,7 +37,6 @@ export interface MessageRow extends Omit<Queued, 'visibleAt' | 'group'> {
   readonly visibleAt: number | null;
 }
 
-/** A message in memory. */
 interface QueuedRow extends Queued, Pick<MessageRow, 'generation' | 'sentAt'> {
   readonly read: MessageRead;
 }
@@ -92,7 +91,6 @@ interface QueueOptions {
   readonly table: MessageTable;
   readonly rows: RowStore;
   readonly clock: { now(): number };
-  /** Whether partner accounts take turns. */
   readonly takesTurns: boolean;
 }
 

@@ -59,14 +59,12 @@ export const aboutReader = (url: string) => ({
   [kindOfReader(url) === 'webhook' ? 'webhook' : 'eventBus']: shownUrl(url),
 });
 
-/** The reader that standard output is. */
 export const linesReader = 'stdout';
 export const readerKey = (name: string) => ({ kind: 'reader', name }) as const;
 
 /** Number of events that are kept although every reader has read them, for `tail`. The oldest are removed in portions. */
 const kept = 5_000;
 const portion = 500;
-/** Number of events to read at once. */
 const rowsAtOnce = 500;
 
 export type EventLog = ReturnType<typeof createEventLog>;
@@ -106,7 +104,6 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
        UNION ALL SELECT at FROM events WHERE number > $after AND ${isMeant})`,
   );
 
-  /** Call it within a write of the connection. */
   function add(envelope: string, reader: string | null): void {
     const number = Number(insert.run(clock.now(), envelope, reader).lastInsertRowid);
     if (number % portion === 0) trim.run({ last: number - kept });

@@ -40,7 +40,6 @@ type Versions = readonly { readonly version: string; readonly pair: string }[];
 /** So many versions of a partner account are kept; one is enough unless a process ends while it changes the account. */
 const kept = 5;
 
-/** Token pairs in the state file. */
 export function createTokenVault(
   connection: Transactions,
   rows: Rows,

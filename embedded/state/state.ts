@@ -41,7 +41,6 @@ export const openEmbeddedStateToRead = (dir: string): EmbeddedState =>
 
 const published = { kind: 'document', name: 'published' } as const;
 
-/** All ports on one database. */
 export function stateOver(connection: Connection, clock: { now(): number }, reserve = noReserve) {
   const rows = createRowStore(connection);
   const eventLog = createEventLog(connection, rows, clock);

@@ -19,7 +19,6 @@ interface Signing {
   readonly send: typeof sendToWebhook;
 }
 
-/** Signs each event for the webhook and sends it. */
 export const deliverTo =
   (url: string, { webhooks, clock, send }: Signing): Deliver =>
   async (envelope) => {
@@ -36,7 +35,6 @@ export const deliverTo =
     return send({ url, headers, body, nowMs: clock.now() });
   };
 
-/** Why an event did not arrive. */
 export interface Failure {
   /** In words, without any text from the subscriber. */
   readonly reason: string;

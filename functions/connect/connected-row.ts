@@ -13,7 +13,6 @@ import type { FeedStates } from '../../shared/state/feed-states.ts';
 import { stopHold, withToken } from '../refresh-token/account-writes.ts';
 import type { AccountLock, RefreshDeps } from '../refresh-token/refresh-lock.ts';
 
-/** For all operators' commands about credentials. */
 export interface ConnectDeps extends Omit<RefreshDeps, 'vault'> {
   readonly vault: Pick<TokenVault, 'write' | 'remove' | 'reserve'>;
   readonly feedStates: Pick<FeedStates, 'ofAccount' | 'register' | 'remove'>;

@@ -27,7 +27,6 @@ export interface PollDeps extends EnqueueDeps {
   readonly settings: {
     /** Duration of the lease; each page renews it. Default: `feedLeaseMs`. */
     readonly leaseMs?: number;
-    /** Request rate of the whole bridge. */
     readonly maxRequestsPerSecond: number;
     readonly overlapSeconds: number;
     /** Reading stops while this many messages of the partner account wait, also of those that wait for a retry. */
@@ -100,7 +99,6 @@ export interface EnqueueDeps {
   readonly newId: () => string;
 }
 
-/** The partner account and feed of the IDs. */
 interface Listing {
   readonly partnerAccount: string;
   readonly generation: number;

@@ -17,7 +17,6 @@ export interface DrainDeps extends PollDeps, Pick<ReleaseDeps, 'aside' | 'budget
   readonly partnerAccounts: Pick<PartnerAccounts, 'list' | 'read'>;
   readonly deadLetters: Pick<DeadLetters, 'count' | 'sendMalformed'>;
   readonly settings: PollDeps['settings'] & {
-    /** Seconds between two polls of a feed. */
     readonly pollSeconds: number;
     /** How many feeds are read concurrently. Default 10, as many as there are connections. */
     readonly feedsAtOnce?: number;
@@ -36,7 +35,6 @@ export interface DrainReport extends Pick<SortedFeeds, 'stopped' | 'paused'> {
 export interface RoundOptions extends Deadline {
   /** Until then, a feed that has more than the queue takes is read on as the queue empties. Default: it waits. */
   readonly nextRoundMs?: number;
-  /** Ends the round after the current page. */
   readonly signal?: AbortSignal;
   /** Polls only this partner account. Default: all. */
   readonly only?: string;

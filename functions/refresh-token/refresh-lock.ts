@@ -24,13 +24,11 @@ export interface RefreshDeps extends LockDeps {
   readonly vault: Pick<TokenVault, 'read' | 'write' | 'reserve'>;
   readonly applicationSecret: Pick<ApplicationSecret, 'read'>;
   readonly client: Pick<PartnerClient, 'requestTokens'>;
-  /** The row of the whole bridge. */
   readonly budgetStore: Pick<BudgetStore, 'change'>;
   readonly events: EventPublisher;
   readonly observer: Observer;
   readonly settings: {
     readonly requiredScope: string;
-    /** Name of the bridge, for its events. */
     readonly bridge: string;
   };
 }

@@ -11,7 +11,6 @@ import type { CustomEventBus } from './custom-event-bus.ts';
 import { bridgeEvents } from './event-bus.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
 
-/** What the stages of a bridge share. */
 export interface Parts {
   readonly settings: BridgeConfig;
   readonly feedState: ITable;

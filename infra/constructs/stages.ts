@@ -48,7 +48,6 @@ const fewestAtOnce = 2;
 /** A tenth of an AWS account's default concurrency, because other functions run there too. */
 const maxAtOnce = 100;
 
-/** Fetches each changed advert and publishes its events. */
 export function fanOutStage(scope: Construct, parts: Parts, refreshToken: IFunction): BridgeFunction {
   const { settings, changedAdverts } = parts;
   const stage = new BridgeFunction(scope, parts, {
@@ -105,7 +104,6 @@ export function refreshTokenStage(scope: Construct, parts: Parts) {
   const schedule = stage.runEvery(Duration.minutes(15), 'Refreshes tokens that have run out');
   stage
     .grantFeedState({ account: ['GetItem', 'PutItem', 'Query'] })
-    // Not creating or deleting secrets.
     .grantPartnerSecrets('Read', ['GetSecretValue'])
     .grantPartnerSecrets('Write', ['PutSecretValue'])
     .grantPublish('authorizationRequired', 'authorizationRestored');

@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { invalid } from '../state/answer.ts';
 import { isObject } from '../state/settings.ts';
 
-/** A request as the handlers see it. */
 export interface ServiceRequest {
   readonly method: string;
   readonly query: URLSearchParams;

@@ -4,7 +4,6 @@ import type { Settings } from '../state/settings.ts';
 import { covers, scopeNames } from '../state/tokens.ts';
 import { type ConsentMode, issueCode, type World } from '../state/world.ts';
 
-/** An authorization request that passed every check. */
 interface Consent {
   readonly scope: string;
   readonly redirectUri: string;
@@ -42,7 +41,6 @@ export function serveAuthorize(world: World, { method, query, body }: ServiceReq
   }
 }
 
-/** What the form of the consent page sends. */
 function decision(body: string): ConsentMode {
   const form = new URLSearchParams(body);
   return { mode: form.get('decision') === 'allow' ? 'allow' : 'deny', user: form.get('user') ?? '' };

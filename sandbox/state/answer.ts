@@ -53,7 +53,6 @@ export const notThere = (status: number, code: string, detail: string, headers?:
 export const errorShapes = ['mixed', 'problem', 'errors', 'spring', 'message', 'empty'] as const;
 export type ErrorShape = (typeof errorShapes)[number];
 
-/** The same error in another shape. */
 export function reshaped(answer: Answer, shape: ErrorShape, path: string): Answer {
   if (shape === 'mixed') return answer;
   const { status, headers } = answer;

@@ -1,4 +1,3 @@
-/** A number in [0, 1). */
 export type Random = () => number;
 
 const alphabet = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'];

@@ -59,7 +59,6 @@ const settings = v.strictObject({
   // The application that the partner registered with the service (§5.1).
   clientId: text('sandbox-client'),
   clientSecret: text('sandbox-client-secret'),
-  /** Shown on the consent page. */
   applicationName: text('Advert Bridge'),
   callbackUrls: v.optional(v.array(v.string()), ['http://127.0.0.1:8765/callback']),
   /** All scopes that this partner may request, separated by spaces. */
@@ -67,7 +66,6 @@ const settings = v.strictObject({
 
   /** Delay between recording a change and showing it in the feed. */
   visibilityDelayMs: amountOr(3000),
-  /** Delay of every answer. */
   latencyMs: amountOr(0),
   accessTokenLifetimeSeconds: amountOr(86_400),
   assumptions: v.optional(assumptions, {}),

@@ -92,7 +92,6 @@ export function createTokenStore(clock: Clock, random: Random, settings: Setting
       for (const grant of ours) grant.accessTokenExpiresAtMs = clock.now();
       return ours.length;
     },
-    /** Revokes all grants of a user. @returns how many */
     revoke(user: string): number {
       const grants = new Set([...byRefreshToken.values()].map(({ grant }) => grant));
       const revoked = [...grants].filter((grant) => grant.user === user && !grant.revoked);
@@ -107,7 +106,6 @@ export function scopeNames(scope: string): string[] {
   return [...new Set(scope.split(/[ +]+/).filter((name) => name !== ''))];
 }
 
-/** Whether the granted scope contains every needed one. */
 export function covers(granted: string, needed: string): boolean {
   const names = scopeNames(granted);
   return scopeNames(needed).every((name) => names.includes(name));

@@ -13,7 +13,6 @@ import type { EventPublisher } from '../ports/event-publisher.ts';
 
 /** A kind of bus: how it is called. */
 export interface EventBus<Entry> {
-  /** Maximum number of entries of a call. */
   readonly entriesAtOnce: number;
   entryOf(envelope: string): Entry;
   /** @returns what became of each entry, in order. The SDK has already repeated a call that is rejected. */
@@ -34,7 +33,6 @@ interface Waiting<Entry> {
   readonly reject: (error: Error) => void;
 }
 
-/** An event that the bus did not accept. */
 export class RefusedEventError extends Error {
   override readonly name = 'RefusedEventError';
   /** Of the entry, or the name of the fault of the call. */
@@ -56,12 +54,7 @@ export function createEventPublisher<Entry>(
   async function pump(): Promise<void> {
     if (calling) return;
     calling = true;
-    for (
-      let batch = takeEntries(waiting, bus.entriesAtOnce);
-      batch.length > 0;
-      batch = takeEntries(waiting, bus.entriesAtOnce)
-    )
-      await call(batch);
+    while (waiting.length > 0) await call(takeEntries(waiting, bus.entriesAtOnce));
     calling = false;
   }
 

@@ -16,7 +16,6 @@ import { type BookKeeper, bookKeeperOf } from '../state/books.ts';
 import type { DeadLetters } from '../state/dead-letters.ts';
 import type { QueueShares } from './queue-shares.ts';
 
-/** Splits the list into batches of at most `size`. */
 export const batchesOf = <T>(list: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(list.length / size) }, (_, index) =>
     list.slice(index * size, (index + 1) * size),

@@ -18,7 +18,6 @@ export interface Feed {
   /** Part of state keys and messages; never changes. */
   readonly name: FeedName;
   readonly path: string;
-  /** Path of one of its objects. */
   pathOf(id: string): string;
   /** Word for an object, in the `resources` of its events; its events' data has the ID in `<object>Id`. */
   readonly object: string;

@@ -208,9 +208,9 @@ const generationOver = ({ partnerAccount: name, generation }: TokenQuery) =>
     retryAfterMs: generationMs,
   });
 
-const notRenewed = (name: string, retryAfterMs = lookMs) =>
+const notRenewed = (name: string) =>
   new BridgeFault('transient', `the token of partner account ${name} was not renewed in time`, {
-    retryAfterMs,
+    retryAfterMs: lookMs,
   });
 
 /**

@@ -11,12 +11,9 @@ export const stateFileIn = (dir: string): string => fileIn(dir, 'bridge.db');
 export const lockFileIn = (dir: string): string => fileIn(dir, 'run.lock');
 /** A file that stands for the fact that others could read the state, until the application's credentials are renewed. */
 const exposedFileIn = (dir: string): string => fileIn(dir, 'was-readable');
-/** See run-lock.ts. */
 export const heartbeatFileIn = (dir: string): string => fileIn(dir, 'heartbeat');
-/** See published-mark.ts. */
 export const markFileIn = (dir: string): string => fileIn(dir, 'published.json');
 
-/** See reserve.ts. */
 export const reserveFileIn = (dir: string): string => fileIn(dir, 'reserved');
 
 /** The path as SQLite opens it too: it would take a relative path that begins with `file:` for a URI. */
@@ -103,7 +100,6 @@ function makePrivate(file: string): void {
   }
 }
 
-/** Whether others can read it. */
 function isReadable(file: string): boolean {
   const stat = statOf(file);
   return stat !== undefined && (stat.mode & 0o044 & othersIn(file, stat)) !== 0;

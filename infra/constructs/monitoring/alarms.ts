@@ -26,6 +26,7 @@ import {
 import type { ChangedAdverts } from '../changed-adverts.ts';
 import type { BridgeConfig } from '../props/bridge-config.ts';
 import { refusesAlarms } from '../props/resources.ts';
+import { keyUse } from '../subscription/subscription-target.ts';
 
 export interface AlarmsProps {
   readonly settings: BridgeConfig;
@@ -41,7 +42,6 @@ interface Watch extends Partial<AlarmProps> {
   readonly metric: IMetric;
 }
 
-/** The period of the metrics in alarms and on the dashboard. */
 export const period = Duration.minutes(5);
 
 /** Written with each run of the drain, or a duration: their sum says nothing. */
@@ -165,8 +165,6 @@ function watchesOf({
  */
 const repeated = { evaluationPeriods: 12, datapointsToAlarm: 3 } as const;
 
-/** What CloudWatch needs of a key to publish to a topic that is encrypted with it. */
-const keyUse = ['kms:Decrypt', 'kms:GenerateDataKey*'];
 const cloudWatchOf = (scope: Construct, conditions: Conditions = {}) =>
   new ServicePrincipal('cloudwatch.amazonaws.com', {
     conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account }, ...conditions },

@@ -90,7 +90,6 @@ export function dashboard(
   });
 }
 
-/** @param limit drawn as a line */
 const graph = (title: string, left: IMetric[], limit?: number): IWidget =>
   new GraphWidget({
     title,

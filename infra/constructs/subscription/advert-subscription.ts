@@ -108,14 +108,9 @@ export class AdvertSubscription extends Construct {
     }
     this.node.addValidation({ validate: () => this.#lockedQueues(props) });
     warnOfKeys(this);
-    if (props.bus) this.rules = this.#rules(props, props.bus);
-    else if (props.customBusArn !== undefined) {
-      this.rules = [];
-      this.#subscriber(props.customBusArn, props);
-    } else {
-      this.rules = [];
-      allowAccount(this.queue, props.bridgeAccount, props.senderPath);
-    }
+    this.rules = props.bus ? this.#rules(props, props.bus) : [];
+    if (props.customBusArn !== undefined) this.#subscriber(props.customBusArn, props);
+    else if (!props.bus) allowAccount(this.queue, props.bridgeAccount, props.senderPath);
     if (props.consumer) {
       this.positions = connectConsumer(this, props.consumer, this.queue, this.deadLetters, props.positions);
     }

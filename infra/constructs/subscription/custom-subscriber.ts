@@ -64,7 +64,6 @@ const ofFifo = {
   MessageDeduplicationId: '{% $events.Data.detail.metadata.eventId %}',
 };
 
-/** In seconds since 1970. */
 function startingAt(from: string): object {
   if (from === 'now') return { StartingPosition: 'LATEST' };
   const point =

@@ -113,7 +113,7 @@ export function warnOfKeys(scope: Construct): void {
   Aspects.of(scope).add({ visit }, { priority: 1000 });
 }
 
-/** What it takes to send to an encrypted queue. */
+/** What it takes to send to an encrypted queue or topic. */
 export const keyUse = ['kms:Decrypt', 'kms:GenerateDataKey*'];
 
 /** Allows rules to invoke a function. What it fails to handle becomes a dead letter. */
