@@ -70,7 +70,8 @@ export interface Flaw {
 /** A value from outside does not have the expected shape. The message names places, never contents. */
 export class ShapeError extends Error {
   override readonly name = 'ShapeError';
-  readonly code = 'wrong-shape';
+  /** That of a secret has another remedy than that of a row. */
+  readonly code: 'wrong-shape' | 'malformed-application' | 'malformed-pair' = 'wrong-shape';
   readonly flaws: readonly Flaw[];
 
   constructor(place: string, flaws: readonly Flaw[], options?: ErrorOptions) {

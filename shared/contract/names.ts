@@ -62,10 +62,6 @@ export const secretNamesOf = (prefix: string) => ({
 /** Names of the secrets of the bridge `AdvertBridge`; messages of an embedded bridge use them too. */
 export const secretNames = secretNamesOf(eventSource);
 
-/** Whether the message `text` is about the secret of a bridge's application, or about those of partner accounts. */
-export const isAboutSecret = (text: string, secret: keyof SecretNames): boolean =>
-  (secret === 'application' ? /\bsecret \S+\/application\b/ : /\bsecret \S+\/partner-accounts\//).test(text);
-
 export const metricsNamespace = 'AdvertBridge';
 
 /** Metrics are for the bridge as a whole: one per partner account would cost $0.30 a month each. */

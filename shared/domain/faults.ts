@@ -70,6 +70,8 @@ const table = {
   'account-busy': { ...byAge, mayBlame: [] },
   /** A secret or a stored row has the wrong shape: half-written, or edited manually. It is never overwritten. */
   'malformed-state': stuck,
+  'malformed-application': stuck,
+  'malformed-pair': stuck,
   /** A table, queue, secret or function of the bridge is missing, or the bridge may not use it. */
   'resource-unusable': stuck,
 } as const satisfies Record<string, FaultPolicy>;
@@ -117,7 +119,10 @@ const unusable = /^(AccessDenied|KMSAccessDenied|ResourceNotFound|QueueDoesNotEx
 /** Converts any error to a {@link BridgeFault}: an unexpected error becomes `transient`, with the error as its cause. */
 export function asBridgeFault(error: unknown): BridgeFault {
   if (error instanceof BridgeFault) return error;
-  if (error instanceof ShapeError) return new BridgeFault('malformed-state', error.message, { cause: error });
+  if (error instanceof ShapeError) {
+    const kind = error.code === 'wrong-shape' ? 'malformed-state' : error.code;
+    return new BridgeFault(kind, error.message, { cause: error });
+  }
   const refused = [error, (error as Partial<Error> | undefined)?.cause].find(
     (one) => one instanceof Error && unusable.test(one.name),
   ) as Error | undefined;

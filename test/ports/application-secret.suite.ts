@@ -42,7 +42,7 @@ export function applicationSecretSuite(
       text = stored;
       const { applicationSecret } = await subject();
       const fault = await applicationSecret.read().catch((error: unknown) => error);
-      expect(fault).toMatchObject({ name: 'ShapeError', code: 'wrong-shape' });
+      expect(fault).toMatchObject({ name: 'ShapeError', code: 'malformed-application' });
       expect(String(fault)).toContain('advert-bridge/application');
       expect(inspect(fault)).not.toContain('hidden-one');
     });

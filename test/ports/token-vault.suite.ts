@@ -71,7 +71,7 @@ export function tokenVaultSuite(name: string, make: () => Promise<TokenVaultSubj
       await vault.write('main', tokenPair());
       await edit('main', text);
       const fault = await vault.read('main').catch((error: unknown) => error);
-      expect(fault).toMatchObject({ name: 'ShapeError', code: 'wrong-shape' });
+      expect(fault).toMatchObject({ name: 'ShapeError', code: 'malformed-pair' });
       expect(String(fault)).toContain('advert-bridge/partner-accounts/main');
       expect(inspect(fault)).not.toContain('hidden-one');
       await vault.write('main', second);

@@ -2,7 +2,7 @@
 
 import { StateError } from '../../../embedded/state/file/state-error.ts';
 import { ShapeError } from '../../../shared/contract/checks.ts';
-import { BridgeFault } from '../../../shared/domain/faults.ts';
+import { asBridgeFault, BridgeFault } from '../../../shared/domain/faults.ts';
 import { quoted } from '../../../shared/domain/text.ts';
 import { CommandError, type Problem, UsageError } from '../../operations/errors.ts';
 import { filled } from '../../operations/findings/finding.ts';
@@ -44,7 +44,7 @@ export function explained(error: unknown, target: Target, baseUrl?: string): Err
 
 function problemOf(error: unknown, target: Target, baseUrl: string | undefined): Problem | undefined {
   if (error instanceof StateError) return [error.says, error.mend];
-  if (error instanceof ShapeError) return faultProblem('malformed-state', error.message, target);
+  if (error instanceof ShapeError) return faultProblem(asBridgeFault(error).code, error.message, target);
   if (error instanceof BridgeFault) return problemOfFault(error, target, baseUrl);
   if (!(error instanceof Error) || target.kind === 'local') return undefined;
   const { name, message, code = '', $metadata } = error as AwsError;

@@ -28,8 +28,8 @@ interface Entry extends Pick<Finding, 'severity' | 'says'> {
   readonly advice?: string;
   /** The words of a command for this bridge that mends it. */
   readonly command?: string;
-  /** Another command, or a page. */
-  readonly mend?: string;
+  /** Another command, or a page; by the kind of the bridge. */
+  readonly mend?: string | Readonly<Record<Mends['kind'], string>>;
   /** Which fact of the account says since when. */
   readonly since?: 'hold' | 'paused' | 'lastSuccess';
 }
@@ -47,7 +47,7 @@ export function findingsOf(status: Status, options: FindingOptions): Finding[] {
   const ofEach = status.partnerAccounts.flatMap((account) =>
     account.attention.map((what) => {
       const facts = accountFacts(account, what, options);
-      const entry = entryIn(ofAccounts, facts.entry);
+      const entry = entryIn(ofAccounts, what);
       const from =
         entry.since === 'lastSuccess' ? account.lastSuccess : entry.since && account[entry.since]?.since;
       const found = { ...facts, what, since: from ?? null, partnerAccount: account.name };
@@ -63,13 +63,14 @@ function entryIn(entries: Entries, code: string | undefined): Entry {
   return typeof entry === 'string' ? entryIn(entries, entry) : (entry as Entry);
 }
 
-export const bridgeFinding = (what: string, found: Found, options: Pick<Mends, 'command'>): Finding =>
+export const bridgeFinding = (what: string, found: Found, options: Mends): Finding =>
   finding(entryIn(bridge, found.entry ?? found.what ?? what), { what, ...found }, options);
 
-function finding(entry: Entry, found: Found, mends: Pick<Mends, 'command'>): Finding {
+function finding(entry: Entry, found: Found, mends: Mends): Finding {
   const fill = (text: string) => filled(text, found, mends);
   const { what = '', partnerAccount = null, since = null, severity = entry.severity } = found;
-  const mend = entry.command === undefined ? entry.mend : `{advert-bridge ${entry.command}}`;
+  const given = typeof entry.mend === 'object' ? entry.mend[mends.kind] : entry.mend;
+  const mend = entry.command === undefined ? given : `{advert-bridge ${entry.command}}`;
   return {
     ...{ what, partnerAccount, since, severity, stops: found.stops ?? entry.stops ?? 'nothing' },
     says: printableLine(fill(entry.says)),
@@ -124,7 +125,7 @@ export function mendText({ advice, mend, runbook }: Partial<Finding>): string {
 export function faultProblem(kind: FaultKind, reason: string, options: Mends): Problem | undefined {
   if (!Object.hasOwn(ofAccounts, kind)) return undefined;
   const facts = accountFacts({ name: 'NAME', reason }, kind, options);
-  const found = finding(entryIn(ofAccounts, facts.entry), facts, options);
+  const found = finding(entryIn(ofAccounts, kind), facts, options);
   const why = found.says.includes(reason) ? '' : ` (${reason})`;
   // Without the full stop.
   return [`${found.says.slice(0, -1)}${why}`, mendText(found)];

@@ -1,7 +1,7 @@
 /** Looks at the facts of `status`: each returns the facts of a problem, for its sentence in problems.json. */
 
 import { kindOfReader } from '../../../embedded/state/event-log.ts';
-import { attentionAlarms, isAboutSecret } from '../../../shared/contract/names.ts';
+import { attentionAlarms } from '../../../shared/contract/names.ts';
 import { sumOf } from '../../../shared/ports/store.ts';
 import { type AccountStatus, heldMs, type ShownPause } from '../account-status.ts';
 import { applicationWords, namesText } from '../errors.ts';
@@ -178,17 +178,9 @@ type Named = Pick<AccountStatus, 'name' | 'reason'> & Partial<AccountStatus>;
 /** Of a partner account, for the sentences about it. */
 export const accountFacts = (account: Named, what: string, { kind }: Pick<Mends, 'kind'>): Found => ({
   ...{ name: account.name, reason: account.reason ?? account.hold?.fault ?? 'unknown' },
-  entry: entryOf(account, what, kind),
   application: applicationWords(kind),
   paused: account.paused ? pausedText(account.paused) : 'paused',
   tries: triesAt(what === 'held' ? account.hold : undefined),
   lag: duration(account.lagSeconds ?? 0),
   refreshTokenExpiresAt: account.refreshTokenExpiresAt,
 });
-
-function entryOf({ reason }: Named, what: string, kind: Mends['kind']): string {
-  if (what === 'wrong-path' && kind === 'stack') return 'wrong-path-of-stack';
-  if (what !== 'malformed-state') return what;
-  if (isAboutSecret(reason ?? '', 'application')) return 'malformed-application';
-  return isAboutSecret(reason ?? '', 'partnerAccountPrefix') ? 'malformed-pair' : what;
-}

@@ -158,7 +158,9 @@ async function isSameApplication({ applicationSecret }: Folder, stack: Stack): P
     state: stack.newId(),
     redirectUri: 'http://127.0.0.1/',
   });
-  if (answer.kind === 'refused' && answer.fault === 'wrong-shape') return false;
+  // Of an older function, `wrong-shape`.
+  const isEmpty = answer.kind === 'refused' && /^(wrong-shape|malformed-application)$/.test(answer.fault);
+  if (isEmpty) return false;
   if (answer.kind !== 'authorize') throw new BridgeFault('malformed-state', 'the stack names no application');
   const { clientId } = await applicationSecret.read();
   if (new URL(answer.url).searchParams.get('client_id') === clientId.reveal()) return true;

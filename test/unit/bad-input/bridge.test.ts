@@ -190,7 +190,7 @@ it('an unreadable secret is not overwritten, nor its account stopped', async () 
         world.options(),
       );
 
-      expect(outcome).toMatchObject({ kind: 'failed', fault: 'malformed-state' });
+      expect(outcome).toMatchObject({ kind: 'failed', fault: 'malformed-pair' });
       expect(JSON.stringify([outcome, world.observer.lines])).not.toContain(marker);
       expect(await errorOf(() => world.state.vault.read('main'))).toBeInstanceOf(ShapeError);
       expect(holdOf(await world.account(), 'authorization')).toBeUndefined();

@@ -96,7 +96,8 @@ const malformed =
     expect(error.cause).toBeUndefined();
   };
 const asState: Refusal = (error) => {
-  if (!(error instanceof SyntaxError)) expect(asBridgeFault(error).code).toBe('malformed-state');
+  if (!(error instanceof SyntaxError))
+    expect(asBridgeFault(error).code).toMatch(/^malformed-(state|application|pair)$/);
 };
 
 describe('what is nearly right is read, or refused without a word of it', () => {
@@ -283,7 +284,7 @@ it('an error body is read in a time that grows with its length', () => {
 it('a stored token pair is refused where a time in it cannot be', async () => {
   const text = JSON.stringify({ ...pair, expiresAt: '2026-13-45T99:99:99Z' });
 
-  expect(asBridgeFault(await errorOf(() => pairOfText(text, pairName))).code).toBe('malformed-state');
+  expect(asBridgeFault(await errorOf(() => pairOfText(text, pairName))).code).toBe('malformed-pair');
 });
 
 // A union would have one issue for all of its members, "expected Object", and no place.

@@ -99,7 +99,7 @@ const notSent: readonly [string, Partial<TokenRefresh>, () => unknown, RefreshOu
     'of a secret that was edited by hand',
     {},
     () => world.state.editSecret('main', '{"accessToken": "x"'),
-    { kind: 'failed', fault: 'malformed-state', reason: expect.any(String) as never },
+    { kind: 'failed', fault: 'malformed-pair', reason: expect.any(String) as never },
   ],
   [
     'for a wider scope, which no refresh brings',

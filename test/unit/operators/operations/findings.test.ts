@@ -71,7 +71,6 @@ const needy = (kind: string, reason: string = kind): Given => ({
     ...{ lastPolled: nowMs + 1, lastSuccess: nowMs - 10 * minute },
   },
 });
-const secretFlaw = (name: string) => needy('malformed-state', `secret advert-bridge/${name}: expected JSON`);
 const unreadable: GivenPorts['feedStates'] = {
   async list(onUnreadable) {
     const error = new ShapeError('state of feed main/adverts', [{ path: 'since', expected: 'a time' }]);
@@ -201,11 +200,12 @@ const rules: readonly [string, Given, string, RegExp | null][] = [
   ['a wrong client secret', needy('client-rejected'), 'client-rejected fault', /application --base-url/],
   [
     'an empty application secret',
-    secretFlaw('application'),
-    'malformed-state fault',
+    needy('malformed-application'),
+    'malformed-application fault',
     /application --base-url/,
   ],
-  ['a damaged secret', secretFlaw('partner-accounts/main'), 'malformed-state fault', /connect main/],
+  ['a damaged secret', needy('malformed-pair'), 'malformed-pair fault', /connect main/],
+  ['a damaged row', needy('malformed-state'), 'malformed-state fault', /backup\.md/],
   ['no service at the base URL', needy('wrong-path'), 'wrong-path fault', /application --base-url/],
   [
     'no service at the base URL of a stack',
