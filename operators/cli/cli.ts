@@ -5,7 +5,6 @@ import { printableLine } from '../../shared/domain/text.ts';
 import { CommandError, UsageError } from '../operations/errors.ts';
 import { type AddCommand, wrapped } from './shared/command.ts';
 import { type ExitCode, exitCodes, type Io, print, say, watchOutput } from './shared/io.ts';
-import { asCalled } from './shared/program.ts';
 import { usageErrorOf } from './shared/usage.ts';
 
 /** The commands, by their heading in the help. Only the requested command's module is loaded. */
@@ -61,7 +60,7 @@ export async function runCli(argv: readonly string[], io: Io): Promise<ExitCode>
 
 function reported(error: unknown, argv: readonly string[], io: Io): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-  say(io, `advert-bridge: ${asCalled(messageOf(error))}`);
+  say(io, `advert-bridge: ${messageOf(error)}`);
   // The console starts commands with a channel to it.
   if (error instanceof CommandError) process.send?.({ code: error.code });
   if (argv.includes('--stack-trace') && error instanceof Error) say(io, redactedText(traceOf(error)));
@@ -91,8 +90,8 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
     command
       .option('--stack-trace', 'with an error, show where it arose')
       .configureOutput({
-        writeOut: (text) => print(io.stdout, asCalled(text)),
-        writeErr: (text) => print(io.stderr, asCalled(text)),
+        writeOut: (text) => print(io.stdout, text),
+        writeErr: (text) => print(io.stderr, text),
         // Commander's messages quote the given values, which may be secrets.
         outputError: () => undefined,
       })
@@ -112,9 +111,9 @@ standard error. Secrets are read from standard input or from a file, never taken
 Exit codes: 0 done, 1 fault, 2 wrong usage or setting, 3 done with something left for a person.
 
 Examples:
-  advert-bridge demo
-  advert-bridge sandbox     (a service to try an embedded bridge with: it prints how)
-  advert-bridge status      (of the deployed stack)`;
+  $0 demo
+  $0 sandbox     (a service to try an embedded bridge with: it prints how)
+  $0 status      (of the deployed stack)`;
 
 function messageOf(error: unknown): string {
   if (error instanceof UsageError) return error.message;

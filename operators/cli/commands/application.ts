@@ -27,7 +27,7 @@ Again: replaces them. Partner accounts stay connected; a running bridge takes th
 minutes.
 
 Examples:
-  advert-bridge application --local .advert-bridge \\
+  $0 application --local .advert-bridge \\
     --base-url https://partner.example --client-id my-client \\
     --client-secret-stdin --check
 On a terminal, --client-secret-stdin asks for the secret, and does not show it.`,

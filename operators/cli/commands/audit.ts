@@ -18,8 +18,8 @@ running; at most half of the request rate is used. Ctrl-C stops the audit, and t
 code 3: some adverts wait or were given up, or it was stopped.
 
 Examples:
-  advert-bridge audit main --full   (the deployed stack)
-  advert-bridge audit main --ids adverts.txt --json`,
+  $0 audit main --full   (the deployed stack)
+  $0 audit main --ids adverts.txt --json`,
     options: {
       partnerAccount: nameArgument,
       sample: { ...optionalNumber(sampleHelp, 1, 1_000_000), conflicts: ['full', 'ids'] },

@@ -19,8 +19,8 @@ or --stop from another terminal, stops after the current page; the same command 
 nothing was listed.
 
 Examples:
-  advert-bridge backfill main --ids adverts.txt --local .advert-bridge
-  advert-bridge backfill main --stop`,
+  $0 backfill main --ids adverts.txt --local .advert-bridge
+  $0 backfill main --stop`,
     options: {
       partnerAccount: nameArgument,
       ids: text('FILE', 'fetch the adverts in FILE, one ID per line; - is standard input'),

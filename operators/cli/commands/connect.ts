@@ -61,9 +61,9 @@ ${loopbackRedirect(defaultPort)} for the application, or name the registered one
 (docs/operate/deploy.md). Exit code 3: connected, but the first request for the feed failed.
 
 Examples:
-  advert-bridge connect main --open   (the deployed stack)
-  advert-bridge connect main --local .advert-bridge --refresh-token-stdin < token.txt
-  advert-bridge connect --all --new-history --since 2026-11-20T12:00:00Z`,
+  $0 connect main --open   (the deployed stack)
+  $0 connect main --local .advert-bridge --refresh-token-stdin < token.txt
+  $0 connect --all --new-history --since 2026-11-20T12:00:00Z`,
     options,
   },
   async (call) => {

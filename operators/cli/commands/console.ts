@@ -14,7 +14,7 @@ Until Ctrl-C. Its address, on 127.0.0.1, is the first line on standard output; i
 the page is logged on standard error. More: docs/operate/console.md
 
 Examples:
-  advert-bridge console --read-only --no-open --port 8400   (the deployed stack)`,
+  $0 console --read-only --no-open --port 8400   (the deployed stack)`,
     options: {
       port: number('the port on 127.0.0.1; 0: any free one', 0, 65_535, 0),
       noOpen: flag('print the address, and do not open it'),

@@ -13,8 +13,8 @@ import {
 } from '../../operations/dead-letters.ts';
 import { CommandError, UsageError } from '../../operations/errors.ts';
 import { withBridge } from '../bridge/open.ts';
-import { type AddCommand, type Call, defineCommand } from '../shared/command.ts';
-import { type ExitCode, exitCodes } from '../shared/io.ts';
+import { type AddCommand, type Call, defineCommand, wrapped } from '../shared/command.ts';
+import { type ExitCode, exitCodes, type Line } from '../shared/io.ts';
 import { type Checked, flag, momentOption, option, optionalName } from '../shared/options.ts';
 import { withProgress } from '../shared/progress.ts';
 import { confirm, requireTerminal } from '../shared/secret-input.ts';
@@ -28,13 +28,12 @@ export const addDeadLetters: AddCommand = (command, io, end) => {
     .helpCommand(false)
     .addHelpText(
       'after',
-      `
-Examples:
-  advert-bridge dead-letters list --local .advert-bridge
-  advert-bridge dead-letters list main --json   (the deployed stack)
-  advert-bridge dead-letters show main/3f0a6c1e9d554f4e --local .advert-bridge
-  advert-bridge dead-letters redrive main --fault contract-broken --local .advert-bridge
-  advert-bridge dead-letters drop main/3f0a6c1e9d554f4e --yes --local .advert-bridge`,
+      wrapped(`Examples:
+  $0 dead-letters list --local .advert-bridge
+  $0 dead-letters list main --json   (the deployed stack)
+  $0 dead-letters show main/3f0a6c1e9d554f4e --local .advert-bridge
+  $0 dead-letters redrive main --fault contract-broken --local .advert-bridge
+  $0 dead-letters drop main/3f0a6c1e9d554f4e --yes --local .advert-bridge`),
     );
   const subcommands = { list: addList, show: addShow, redrive: addRedrive, drop: addDrop };
   for (const [name, add] of Object.entries(subcommands)) add(command.command(name), io, end);
@@ -75,7 +74,7 @@ With advert, partner account, fault, reason and time, and how many have the same
 means that there are some: they are left for a person.
 
 Examples:
-  advert-bridge dead-letters list main --local .advert-bridge`,
+  $0 dead-letters list main --local .advert-bridge`,
     options: { partnerAccount: optionalName('only those of this partner account'), ...filterOptions },
   },
   async ({ target, options, answer, command }) => {
@@ -91,7 +90,7 @@ const addShow = defineCommand(
   {
     help: `show one in full
 Examples:
-  advert-bridge dead-letters show main/3f0a6c1e9d554f4e --json   (the deployed stack)`,
+  $0 dead-letters show main/3f0a6c1e9d554f4e --json   (the deployed stack)`,
     options: { id: { argument: '<ID>', help: 'as `list` shows it', schema: deadLetterId } },
   },
   async ({ target, options: { id }, answer, command }) => {
@@ -114,8 +113,8 @@ fetched again. Do this when the cause is fixed. May be repeated: what is redrive
 Exit code 3 means that some dead letters have nothing to send, and stay for a person.
 
 Examples:
-  advert-bridge dead-letters redrive main/3f0a6c1e9d554f4e --local .advert-bridge
-  advert-bridge dead-letters redrive --fault contract-broken --all --dry-run   (the deployed stack)`,
+  $0 dead-letters redrive main/3f0a6c1e9d554f4e --local .advert-bridge
+  $0 dead-letters redrive --fault contract-broken --all --dry-run   (the deployed stack)`,
     options: choiceOptions,
   },
   (call) =>
@@ -138,7 +137,7 @@ const addDrop = defineCommand(
 For good, after asking. Their adverts get no event until they change again. The bridge logs who did it.
 
 Examples:
-  advert-bridge dead-letters drop main/3f0a6c1e9d554f4e --yes   (the deployed stack)`,
+  $0 dead-letters drop main/3f0a6c1e9d554f4e --yes   (the deployed stack)`,
     options: { ...choiceOptions, yes: flag('do not ask') },
   },
   async (call) => {
@@ -199,7 +198,7 @@ const unknownText = (ids: readonly string[], command: Commanded): string =>
 const maxRows = 50;
 const widestAdvert = 24;
 
-function listLines({ deadLetters, groups, unreadable }: DeadLetterList, command: Commanded): string[] {
+function listLines({ deadLetters, groups, unreadable }: DeadLetterList, command: Commanded): Line[] {
   const rows = deadLetters.slice(0, maxRows).map(({ id, at, partnerAccount, advertId, fault, ...one }) => ({
     ...{ id, when: at, account: partnerAccount, advert: advertId?.slice(0, widestAdvert), fault },
     reason: one.message ? one.reason : `${one.reason} (nothing to send)`,

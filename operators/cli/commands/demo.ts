@@ -8,8 +8,8 @@ Adverts change, and events appear (as JSON lines with --json), until Ctrl-C. Pri
 watch the bridge and to break it. Everything is kept in a temporary folder and removed at the end.
 
 Examples:
-  advert-bridge demo
-  advert-bridge demo --changes 200     (exit code 0 only if the books balance)`,
+  $0 demo
+  $0 demo --changes 200     (exit code 0 only if the books balance)`,
     where: 'none',
     options: { changes: optionalNumber('make N changes, account for them and end', 1, 1_000_000) },
   },

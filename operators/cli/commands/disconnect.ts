@@ -12,7 +12,7 @@ Removes its credentials. Cursor and history stay, so that connecting again conti
 they are removed too, once the work on them has ended.
 
 Example:
-  advert-bridge disconnect main --forget --yes   (the deployed stack)`,
+  $0 disconnect main --forget --yes   (the deployed stack)`,
     options: {
       name: nameArgument,
       forget: flag('remove cursor, history and dead letters as well (asks first)'),

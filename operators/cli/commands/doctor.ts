@@ -13,7 +13,7 @@ import { withBridge } from '../bridge/open.ts';
 import type { FolderBridge } from '../bridge/open-folder.ts';
 import { defineCommand } from '../shared/command.ts';
 import { explained, isDenied } from '../shared/explain.ts';
-import { exitCodes } from '../shared/io.ts';
+import { exitCodes, type Line } from '../shared/io.ts';
 import type { LocalTarget, StackTarget, Target } from '../shared/target.ts';
 
 const help = `check the whole bridge
@@ -24,8 +24,8 @@ token of the application, which is not stored; no token of a partner account is 
 Exit codes: 0 all is right, 1 a fault, 3 warnings only. docs/operate/doctor.md lists the checks.
 
 Examples:
-  advert-bridge doctor --local .advert-bridge
-  advert-bridge doctor --json   (the deployed stack)`;
+  $0 doctor --local .advert-bridge
+  $0 doctor --json   (the deployed stack)`;
 
 export const addDoctor = defineCommand(
   {
@@ -106,9 +106,11 @@ const explaining =
     return { result: 'fault', says: known.says, mend: known.mend ?? again };
   };
 
-function doctorLines(checks: readonly CheckResult[]): string[] {
-  const lines = checks.flatMap(({ name, result, says, mend }) => [
-    `${result.padEnd('warning'.length)}  ${name}: ${says}`,
+const tones = { ok: 'green', warning: 'yellow', fault: 'red', skipped: 'dim' } as const;
+
+function doctorLines(checks: readonly CheckResult[]): Line[] {
+  const lines = checks.flatMap(({ name, result, says, mend }): Line[] => [
+    { tone: tones[result], text: result.padEnd('warning'.length), rest: `  ${name}: ${says}` },
     ...(mend === null ? [] : mend.split('\n').map((line) => `           ${line}`)),
   ]);
   const counts = (['fault', 'warning', 'skipped', 'ok'] as const)

@@ -11,8 +11,8 @@ come. With --json, \`latest\` is the latest event as it was recorded. A page is 
 that stands in the event and in the log lines.
 
 Examples:
-  advert-bridge history main 123 --local .advert-bridge
-  advert-bridge history main 123 --json   (the deployed stack)`;
+  $0 history main 123 --local .advert-bridge
+  $0 history main 123 --json   (the deployed stack)`;
 
 export const addHistory = defineCommand(
   {

@@ -20,7 +20,7 @@ folder was, and the folder refuses to run. Stop its run before. If the command i
 goes on. The partner service is not asked. docs/operate/move.md
 
 Examples:
-  advert-bridge move --local .advert-bridge --stack AdvertBridge --dry-run`,
+  $0 move --local .advert-bridge --stack AdvertBridge --dry-run`,
     where: 'both',
     options: { dryRun: flag('check everything, and show what would be moved') },
   },

@@ -18,7 +18,7 @@ Tokens are still refreshed. Changes wait, and none is given up for it. Given aga
 pause of the whole bridge and one of a partner account are kept apart: both have to be over.
 
 Examples:
-  advert-bridge pause main --for 2h --reason "their migration" --local .advert-bridge`,
+  $0 pause main --for 2h --reason "their migration" --local .advert-bridge`,
     options: {
       name: optionalName('only this partner account'),
       for: option('DURATION', forHelp, v.optional(durationOption)),
@@ -43,7 +43,7 @@ minute. --early is for when you know that the service is ready: if it is not, it
 code 3: the whole bridge is still paused.
 
 Examples:
-  advert-bridge resume --early   (the deployed stack)`,
+  $0 resume --early   (the deployed stack)`,
     options: {
       name: optionalName('only this partner account'),
       early: flag(

@@ -14,7 +14,7 @@ Tells how each poll ended. Exit code 1: a feed could not be read, or the service
 not asked, because its account is stopped, or an operator paused it.
 
 Examples:
-  advert-bridge poll main --local .advert-bridge`,
+  $0 poll main --local .advert-bridge`,
     options: { name: optionalName('only this partner account') },
   },
   ({ target, options: { name }, answer, command }) =>

@@ -20,7 +20,7 @@ reading begins at those. If the service refuses TIME, nothing has changed. Ctrl-
 page; the bridge continues from there.
 
 Examples:
-  advert-bridge resync main --since 2h --local .advert-bridge`,
+  $0 resync main --since 2h --local .advert-bridge`,
     options: { name: nameArgument, since: option('TIME', sinceHelp, pastMoment) },
   },
   async (call) => {

@@ -12,12 +12,12 @@ schedule. Every setting of the bridge is an option too, such as --poll-seconds 5
 docs/operate/deploy.md#settings
 
 SIGTERM and SIGINT end it when what is in hand is done, with exit code 0. So does a reader of standard output
-that goes away; the next run writes what it did not take. Webhooks are signed: \`advert-bridge webhook
+that goes away; the next run writes what it did not take. Webhooks are signed: \`$0 webhook
 --help\`
 
 Examples:
-  advert-bridge run --local .advert-bridge --until-idle > events.ndjson
-  advert-bridge run --local .advert-bridge --webhook https://example.org/adverts`,
+  $0 run --local .advert-bridge --until-idle > events.ndjson
+  $0 run --local .advert-bridge --webhook https://example.org/adverts`,
     where: 'local',
     options: runOptions,
   },

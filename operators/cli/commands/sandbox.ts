@@ -11,7 +11,7 @@ For trying the bridge: the whole interface, and control over its faults. It list
 everything in memory.
 
 Examples:
-  advert-bridge sandbox --port 0 --adverts 2500 --visibility-delay-ms 0 --json`,
+  $0 sandbox --port 0 --adverts 2500 --visibility-delay-ms 0 --json`,
     where: 'none',
     options: {
       // Fixed, so that copied commands remain valid.

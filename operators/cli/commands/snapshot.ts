@@ -23,8 +23,8 @@ then the snapshot is taken; it may be repeated. The partner service is not asked
 standard output, or are stored for a webhook that \`run --webhook\` serves.
 
 Examples:
-  advert-bridge snapshot --to https://sqs.eu-central-1.amazonaws.com/111122223333/search
-  advert-bridge snapshot --local .advert-bridge > adverts.ndjson`,
+  $0 snapshot --to https://sqs.eu-central-1.amazonaws.com/111122223333/search
+  $0 snapshot --local .advert-bridge > adverts.ndjson`,
     options: {
       name: optionalName('only adverts of this partner account'),
       to: { ...text('QUEUE|BUS', toHelp), conflicts: ['local'] },

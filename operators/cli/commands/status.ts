@@ -4,7 +4,7 @@ import { type Counters, sumOf } from '../../../shared/ports/store.ts';
 import type { AccountStatus } from '../../operations/account-status.ts';
 import { requireKnown } from '../../operations/errors.ts';
 import {
-  deliveryText,
+  deliveryOf,
   type Finding,
   findingsOf,
   mendText,
@@ -13,7 +13,7 @@ import {
 import { readStatus, type Status } from '../../operations/status.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
-import { clearScreen, type ExitCode, exitCodes, firstScreen } from '../shared/io.ts';
+import { clearScreen, type ExitCode, exitCodes, firstScreen, type Line } from '../shared/io.ts';
 import { flag, optionalName } from '../shared/options.ts';
 import type { Target } from '../shared/target.ts';
 import { answersLines, count, countsText, duration, factLines, factTable } from '../shared/wording.ts';
@@ -26,8 +26,8 @@ figures. Exit code 3: something is left for a person. Of many partner accounts, 
 shown; with a NAME, all that is known of one. --json has everything.
 
 Examples:
-  advert-bridge status main --json   (the deployed stack)
-  advert-bridge status --watch`,
+  $0 status main --json   (the deployed stack)
+  $0 status --watch`,
     options: {
       name: optionalName('only this partner account'),
       watch: flag('again every five seconds, until Ctrl-C'),
@@ -50,8 +50,8 @@ Examples:
         const urgent = findings.filter((one) => one.partnerAccount === null && one.severity !== 'note');
         const attention = [...new Set(urgent.map(({ what }) => what))];
         const data = { ...status, attention, findings, version };
-        const text = statusText(data, target, nowMs);
-        answer(data, ...(isRedrawn ? firstScreen(io, text) : text).split('\n'));
+        const lines = statusLines(data, target, nowMs);
+        answer(data, ...(isRedrawn ? firstScreen(io, lines) : lines));
         return needsAttention(findings) ? exitCodes.needsPerson : exitCodes.done;
       };
       return isWatched ? watch(report, systemClock, io.untilStopped()) : report();
@@ -82,7 +82,7 @@ interface Shown extends Status {
 /** So many findings, and so many rows of partner accounts, fit a screen. */
 const maxShown = 20;
 
-export function statusText(status: Shown, target: Target, nowMs: number): string {
+export function statusLines(status: Shown, target: Target, nowMs: number): Line[] {
   const { findings, answers, webhooks = [] } = status;
   const isOfOne = ({ partnerAccount }: Finding) => Number(partnerAccount !== null);
   // Those of the whole bridge first: of those of many partner accounts, not all are shown.
@@ -90,21 +90,24 @@ export function statusText(status: Shown, target: Target, nowMs: number): string
     .toSorted((a, b) => isOfOne(a) - isOfOne(b))
     .map((one) => `${one.severity}: ${one.says} ${mendText(one)}`.trim());
   const ofWebhooks = webhooks.map(({ oldestSeconds: _oldest, maxEvents: _most, ...webhook }) => webhook);
-  const parts = [
-    [deliveryText(status, findings), ...found.slice(0, maxShown), ...moreLines(found.length)],
+  const { how, says } = deliveryOf(status, findings);
+  const parts: readonly (readonly Line[])[] = [
+    [{ tone: tones[how], text: says }, ...found.slice(0, maxShown), ...moreLines(found.length)],
     accountLines(status),
     [...bridgeLines(status, target, nowMs), ...(answers ? answersLines(answers) : [])],
     factTable(ofWebhooks),
   ];
-  const shown = parts.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'));
-  return shown.join('\n\n');
+  const shown = parts.filter((lines) => lines.length > 0);
+  return shown.flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
 }
+
+const tones = { delivering: 'green', partly: 'yellow', late: 'yellow', not: 'red' } as const;
 
 const moreLines = (number: number): string[] =>
   number > maxShown ? [`and ${count(number - maxShown)} more: --json has all of them`] : [];
 
 /** One in full; several as a table, the worst first. */
-function accountLines({ partnerAccounts, paused, pausedUntil }: Status): string[] {
+function accountLines({ partnerAccounts, paused, pausedUntil }: Status): Line[] {
   const polling = paused || pausedUntil !== null ? 'not polled' : 'polling';
   const stateOf = ({ state }: AccountStatus) => (state === 'polling' ? polling : state);
   const lagOf = ({ lagSeconds }: AccountStatus) => (lagSeconds === null ? null : duration(lagSeconds));

@@ -15,7 +15,7 @@ On a stack a rule and a queue of its own bring the events, out of order and twic
 subscriber. Both are removed at the end; what a killed tail left behind, the next one removes.
 
 Examples:
-  advert-bridge tail main --local .advert-bridge | head -1`,
+  $0 tail main --local .advert-bridge | head -1`,
     options: { name: optionalName('only those of this partner account') },
   },
   async ({ io, target, options: { name }, json }) => {

@@ -27,8 +27,8 @@ without a refused event: store the new one with --keep-old, give it to the subsc
 
 Examples:
   openssl rand -base64 32 > webhook-secret.txt
-  advert-bridge webhook https://example.org/adverts --local .advert-bridge --secret-file webhook-secret.txt
-  advert-bridge webhook --local .advert-bridge   (what waits for each)`,
+  $0 webhook https://example.org/adverts --local .advert-bridge --secret-file webhook-secret.txt
+  $0 webhook --local .advert-bridge   (what waits for each)`,
     where: 'local',
     options: {
       url: {

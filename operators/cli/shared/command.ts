@@ -1,9 +1,9 @@
 import { type Command, Help } from 'commander';
 import { exposureOf } from '../../../embedded/state/file/private-folder.ts';
-import { printableLine } from '../../../shared/domain/text.ts';
 import { UsageError } from '../../operations/errors.ts';
-import { type ExitCode, exitCodes, give, type Io, say, show } from './io.ts';
+import { type ExitCode, exitCodes, give, type Io, type Line, say, show, textOf } from './io.ts';
 import { addOptions, type Checked, checkedOptions, flag, type OptionSpecs, optionOf } from './options.ts';
+import { asCalled } from './program.ts';
 import { type BothTargets, type LocalTarget, type Target, targetOptions, type Where } from './target.ts';
 
 /** Gives a command its texts, its options and what it does; `end` receives the exit code when it has ended. */
@@ -18,7 +18,7 @@ interface CommandSpec<O extends OptionSpecs, W extends Where> {
 }
 
 /** Prints a result: with --json `data` as JSON on standard output, otherwise `lines`, in which no text begins another line. */
-type Print = (data: unknown, ...lines: readonly string[]) => typeof exitCodes.done;
+type Print = (data: unknown, ...lines: readonly Line[]) => typeof exitCodes.done;
 
 type TargetFor<W extends Where> = W extends 'any'
   ? Target
@@ -70,10 +70,10 @@ export function defineCommand<const O extends OptionSpecs, const W extends Where
         );
       if (target?.kind === 'local') warnOfExposure(io, target.dir, options.jsonLogs === true);
       const printer =
-        (print: typeof say | typeof show): Print =>
+        (print: (lines: readonly Line[]) => void): Print =>
         (data, ...lines) => {
           if (json) give(io, data);
-          else if (lines.length > 0) print(io, lines.map(printableLine).join('\n'));
+          else if (lines.length > 0) print(lines);
           return exitCodes.done;
         };
       const call = {
@@ -82,8 +82,8 @@ export function defineCommand<const O extends OptionSpecs, const W extends Where
           target: both || target,
           options,
           json: json === true,
-          report: printer(say),
-          answer: printer(show),
+          report: printer((lines) => say(io, lines.map(textOf).join('\n'))),
+          answer: printer((lines) => show(io, lines)),
         },
         command: (words: string) => `\`${target?.command(words) ?? words}\``,
       };
@@ -94,7 +94,7 @@ export function defineCommand<const O extends OptionSpecs, const W extends Where
 
 /** Text below the options: its paragraphs fit a terminal of 80 columns; examples stay as they are, to be copied. */
 export const wrapped = (text: string): string =>
-  text
+  asCalled(text)
     .split('\n\n')
     .map((part) => (part.includes('\n  ') ? part : new Help().boxWrap(part.replaceAll('\n', ' '), 80)))
     .map((part) => `\n${part}`)

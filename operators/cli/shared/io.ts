@@ -24,21 +24,26 @@ export function print(output: Writable, text: string): void {
 
 export const say = ({ stderr }: Pick<Io, 'stderr'>, text: string): void => print(stderr, `${text}\n`);
 
-/** What stands out: how the bridge is, the result of a check, the heads of a table, and commands. */
-const colors: readonly (readonly [Parameters<typeof styleText>[0], RegExp])[] = [
-  ['green', /^(?:Delivering\.|ok\b)/gm],
-  ['yellow', /^(?:Delivering, but .*|Late\b.*|warning\b)/gm],
-  ['red', /^(?:Not delivering\b.*|fault\b)/gm],
-  ['dim', /^(?:skipped\b|[A-Z]+(?: +[A-Z]+)+$)/gm],
-  ['bold', /`[^`\n]+`/g],
-];
+/** A line of a result. What stands out on a terminal has a tone: how the bridge is, for example. */
+export type Line = string | { readonly tone: Tone; readonly text: string; readonly rest?: string };
+type Tone = 'green' | 'yellow' | 'red' | 'dim';
+
+export const textOf = (line: Line): string =>
+  printableLine(typeof line === 'string' ? line : line.text + (line.rest ?? ''));
 
 /** Prints a command's result on standard output: for a terminal in colors (unless `NO_COLOR` is set), or for a pipe. */
-export function show({ stdout }: Pick<Io, 'stdout'>, text: string): void {
-  const inColor = (plain: string, [color, what]: (typeof colors)[number]) =>
-    plain.replace(what, (found) => styleText(color, found, { stream: stdout }));
-  const plain = printableLines(`${text}\n`);
-  stdout.write(stdout.isTTY ? colors.reduce(inColor, plain) : plain);
+export function show({ stdout }: Pick<Io, 'stdout'>, lines: readonly Line[]): void {
+  const inColor = (tone: Tone | 'bold', text: string) =>
+    stdout.isTTY ? styleText(tone, printableLine(text), { stream: stdout }) : printableLine(text);
+  // Commands stand in backticks.
+  const withCommands = (text: string) =>
+    printableLine(text).replace(/`[^`]+`/g, (command) => inColor('bold', command));
+  const shown = lines.map((line) =>
+    typeof line === 'string'
+      ? withCommands(line)
+      : inColor(line.tone, line.text) + withCommands(line.rest ?? ''),
+  );
+  stdout.write(`${shown.join('\n')}\n`);
 }
 
 /** Writes a result as one line of JSON; unprintable characters in it as `\uXXXX`, which is the same value. */
@@ -62,16 +67,15 @@ export function clearScreen({ stdout }: Pick<Io, 'stdout'>): void {
 /** As many of the first lines as the terminal shows at once, the last of them about the rest. */
 export function firstScreen(
   { stdout: { rows = 24, columns = 80 } }: Pick<Io, 'stdout'>,
-  text: string,
-): string {
-  const lines = printableLines(text).split('\n');
-  const height = (some: readonly string[]) =>
-    some.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / columns)), 0);
+  lines: readonly Line[],
+): readonly Line[] {
+  const height = (some: readonly Line[]) =>
+    some.reduce((sum, line) => sum + Math.max(1, Math.ceil(textOf(line).length / columns)), 0);
   // The cursor stands in the last row.
-  if (height(lines) < rows) return text;
+  if (height(lines) < rows) return lines;
   let shown = lines.length;
   while (shown > 1 && height(lines.slice(0, shown)) > rows - 2) shown -= 1;
-  return [...lines.slice(0, shown), `… ${lines.length - shown} more lines, without --watch`].join('\n');
+  return [...lines.slice(0, shown), `… ${lines.length - shown} more lines, without --watch`];
 }
 
 /** Aborted when nobody reads standard output any more. */

@@ -13,9 +13,8 @@ export const thisProgram = (): [string, ...string[]] => [
   process.argv[1] ?? '',
 ];
 
-/** Rewrites the examples and commands in a text to the form in which the user starts the command line. */
-export const asCalled = (text: string): string =>
-  text.replaceAll(/(^ {2,}|`|\| )advert-bridge (?=[a-z])/gm, (_, before) => `${before}${program} `);
+/** @param text with `$0` for the form in which the user starts the command line */
+export const asCalled = (text: string): string => text.replaceAll('$0', () => program);
 
 export function nameProgramAsStarted(): void {
   program = programOf(process.argv[1] ?? '', process.cwd());

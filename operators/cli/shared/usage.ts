@@ -2,6 +2,7 @@
 import type { Command, CommanderError } from 'commander';
 import { didYouMean } from '../../../shared/contract/checks.ts';
 import { UsageError } from '../../operations/errors.ts';
+import { programName } from './program.ts';
 
 const secretsHint =
   'A secret is never taken as an argument, where other users of the machine see it: give it on standard input or in a file';
@@ -16,7 +17,7 @@ export function usageErrorOf({ code, message }: CommanderError, command: Command
 }
 
 function pathOf(command: Command): string {
-  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : programName();
 }
 
 function unknownText(message: string, command: Command): string {

@@ -1,5 +1,6 @@
 import { printableLine } from '../../../shared/domain/text.ts';
 import { answersLines, are, count, duration, wordsOf } from '../../operations/figures.ts';
+import type { Line } from './io.ts';
 
 export { answersLines, are, count, duration };
 
@@ -25,11 +26,12 @@ export function factLines(facts: Facts): string[] {
 }
 
 /** Facts of several things of one kind as a table, whose head has their names. */
-export function factTable(facts: readonly Facts[]): string[] {
+export function factTable(facts: readonly Facts[]): Line[] {
   const columns = [...new Set(facts.flatMap((row) => Object.keys(row)))];
   const heads = columns.map((column) => wordsOf(column).toUpperCase());
   const rows = facts.map((row) => columns.map((column) => cellOf(column, row[column])));
-  return facts.length === 0 ? [] : aligned([heads, ...rows]);
+  const [head = '', ...others] = aligned([heads, ...rows]);
+  return facts.length === 0 ? [] : [{ tone: 'dim', text: head }, ...others];
 }
 
 /** Each column but the last is as wide as its widest cell. */

@@ -80,18 +80,23 @@ function finding(entry: Entry, found: Found, mends: Mends): Finding {
   };
 }
 
+interface Delivery {
+  readonly how: 'delivering' | 'partly' | 'late' | 'not';
+  readonly says: string;
+}
+
 /** The first line of `status`: does it deliver? */
-export function deliveryText({ partnerAccounts }: Status, findings: readonly Finding[]): string {
+export function deliveryOf({ partnerAccounts }: Status, findings: readonly Finding[]): Delivery {
   const stopping = findings.filter(({ stops }) => stops === 'account');
   const hit = [...new Set(stopping.flatMap(({ partnerAccount }) => partnerAccount ?? []))];
   // What was disconnected on purpose is not missed.
   const connected = partnerAccounts.filter(({ reason }) => reason !== 'disconnected');
   const [ofAll] = hit.length === connected.length ? stopping : [];
   const cause = findings.find(({ stops }) => stops === 'all') ?? ofAll;
-  if (cause) return `Not delivering${causeText(cause)}`;
+  if (cause) return { how: 'not', says: `Not delivering${causeText(cause)}` };
   const delayed = findings.filter(({ stops }) => stops === 'late');
   const late = delayed.find(({ partnerAccount }) => partnerAccount === null) ?? delayed[0];
-  if (late) return `Late${causeText(late)}`;
+  if (late) return { how: 'late', says: `Late${causeText(late)}` };
   const parts = Object.entries(exceptions).filter(([part]) => findings.some(({ stops }) => stops === part));
   // The hold of an account that has just begun is no finding yet.
   const tried = partnerAccounts.filter(
@@ -109,7 +114,8 @@ export function deliveryText({ partnerAccounts }: Status, findings: readonly Fin
       : []),
     ...parts.map(([, says]) => says),
   ];
-  return all.length === 0 ? 'Delivering.' : `Delivering, but ${all.join(', and ')}.`;
+  if (all.length === 0) return { how: 'delivering', says: 'Delivering.' };
+  return { how: 'partly', says: `Delivering, but ${all.join(', and ')}.` };
 }
 
 const causeText = ({ since, says }: Finding): string => `${since === null ? '' : ` since ${since}`}: ${says}`;

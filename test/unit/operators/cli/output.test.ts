@@ -98,7 +98,9 @@ it.each([
   vi.stubEnv('FORCE_COLOR', undefined);
   const out = written();
   const getColorDepth = () => ('NO_COLOR' in env ? 1 : 8);
-  show({ stdout: Object.assign(out.stdout, kind, { getColorDepth }) }, 'Delivering.\nok  clock: right');
+  const ok = { tone: 'green', text: 'ok', rest: '  clock: right' } as const;
+  const lines = [{ tone: 'green', text: 'Delivering.' } as const, ok];
+  show({ stdout: Object.assign(out.stdout, kind, { getColorDepth }) }, lines);
   const [on, off] = color ? (inspect.colors[color] ?? []) : [];
   const shown = (text: string) => (color ? `\u001b[${on}m${text}\u001b[${off}m` : text);
   expect(out.text()).toBe(`${shown('Delivering.')}\n${shown('ok')}  clock: right\n`);

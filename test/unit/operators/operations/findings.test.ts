@@ -1,11 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { exceptions } from '../../../../operators/operations/findings/finding.ts';
-import {
-  deliveryText,
-  type Finding,
-  findingsOf,
-} from '../../../../operators/operations/findings/findings.ts';
+import { deliveryOf, type Finding, findingsOf } from '../../../../operators/operations/findings/findings.ts';
 import problems from '../../../../operators/operations/findings/problems.json' with { type: 'json' };
 import type { Status, StatusPorts } from '../../../../operators/operations/status.ts';
 import { ShapeError } from '../../../../shared/contract/checks.ts';
@@ -32,7 +28,7 @@ async function lookAt({ kind = 'local', aws, ...given }: Given) {
   const status = { ...(await statusOf(given)), ...aws };
   const command = (words: string) => `advert-bridge ${words}`;
   const findings = findingsOf(status, { nowMs, kind, command });
-  return { findings, line: deliveryText(status, findings) };
+  return { findings, line: deliveryOf(status, findings).says };
 }
 
 const one = (account: Partial<PartnerAccount>): Given => ({ accounts: [account] });

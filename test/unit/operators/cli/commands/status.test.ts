@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { statusText, watch } from '../../../../../operators/cli/commands/status.ts';
+import { statusLines, watch } from '../../../../../operators/cli/commands/status.ts';
+import { textOf as lineText } from '../../../../../operators/cli/shared/io.ts';
 import { localTarget, stackTarget, type Target } from '../../../../../operators/cli/shared/target.ts';
 import { findingsOf } from '../../../../../operators/operations/findings/findings.ts';
 import type { Status } from '../../../../../operators/operations/status.ts';
@@ -10,7 +11,8 @@ import { type GivenStatus, nowMs, statusOf } from '../../operations/bridge-statu
 
 const textOf = (status: Status, target: Target) => {
   const findings = findingsOf(status, { ...target, nowMs });
-  return statusText({ ...status, findings, version: { deployed: null, command: '1' } }, target, nowMs);
+  const shown = { ...status, findings, version: { deployed: null, command: '1' } };
+  return statusLines(shown, target, nowMs).map(lineText).join('\n');
 };
 const local = localTarget('x');
 const stack = stackTarget('AdvertBridge');
