@@ -135,7 +135,7 @@ export function createActions(
   }
 
   function commandOf(wanted: Wanted): string {
-    if (wanted.action !== 'break') return command(wordsOf(wanted));
+    if (wanted.action !== 'break') return command(commandWords(wanted));
     const known = breaks?.list().find(({ name: what }) => what === wanted.what);
     if (!known) throw new RangeError('there is nothing of this name to break');
     return known.command;
@@ -184,7 +184,7 @@ function partsOf(wanted: Commanded): string[][] {
 const countOf = (wanted: Commanded): number => ('ids' in wanted ? wanted.ids.length : 0);
 
 /** As a person would write it. */
-function wordsOf(wanted: Commanded): string {
+function commandWords(wanted: Commanded): string {
   const [first = []] = partsOf(wanted);
   const shown = countOf(wanted) > 3 ? first.slice(0, 3) : first;
   return `${shown.map(quoted).join(' ')}${shown === first ? '' : ` … (${countOf(wanted)} IDs)`}`;

@@ -29,9 +29,9 @@ export type AdvertHistory = Awaited<ReturnType<typeof readHistory>>;
 
 /** As printed by `history --json`; times are ISO 8601 in UTC. Changes nothing. @throws {UsageError} for an unknown partner account */
 export async function readHistory(bridge: HistoryBridge, asked: Asked) {
-  const known = await look(bridge, asked);
+  const known = await gatherKnown(bridge, asked);
   const { latest = null, latestPublished, waiting, deadLetters } = known;
-  const outcome = outcomeOf(known);
+  const outcome = historyOutcome(known);
   return {
     ...asked,
     /** The complete latest event as recorded; null when there is none. */
@@ -47,9 +47,9 @@ export async function readHistory(bridge: HistoryBridge, asked: Asked) {
   };
 }
 
-type Known = Awaited<ReturnType<typeof look>>;
+type Known = Awaited<ReturnType<typeof gatherKnown>>;
 
-async function look(bridge: HistoryBridge, { partnerAccount, advertId }: Asked) {
+async function gatherKnown(bridge: HistoryBridge, { partnerAccount, advertId }: Asked) {
   const account = await knownAccount(bridge.partnerAccounts, partnerAccount);
   const { generation } = account;
   const key = { partnerAccount, generation, feed: advertsFeed.name, advertId };
@@ -113,7 +113,7 @@ function heldText(account: PartnerAccount, hold: Hold, nowMs: number): string {
   return `${says} until ${until === undefined ? 'it is resumed' : toInstant(until)}`;
 }
 
-function outcomeOf(known: Known): keyof typeof sentences {
+function historyOutcome(known: Known): keyof typeof sentences {
   const { row, waiting, givenUp, latest, latestPublished, queued } = known;
   const isUnconfirmed = row?.missingSince !== undefined;
   if (waiting.some(({ place }) => place === 'queue')) return isUnconfirmed ? 'unconfirmed' : 'waits-in-queue';
@@ -157,14 +157,14 @@ function* circumstances({ queued, because, feed }: Known): Generator<string> {
     yield ` What changed later is not known, because the last poll failed (${printable(feed.problem.reason)}).`;
 }
 
-const statusText = (status: string | null): string => (status === null ? 'unavailable' : printable(status));
+const shownStatus = (status: string | null): string => (status === null ? 'unavailable' : printable(status));
 
 /** "Event 7 of advert 123 (new → active)" */
 function eventText({ advertId, latest }: Known): string {
   if (!latest) return `The latest event of advert ${advertId}`;
   const { metadata, data } = latest.detail;
-  const before = metadata.sequence === 1 ? '' : `${statusText(data.previousStatus)} → `;
-  return `Event ${metadata.sequence} of advert ${advertId} (${before}${statusText(data.status)})`;
+  const before = metadata.sequence === 1 ? '' : `${shownStatus(data.previousStatus)} → `;
+  return `Event ${metadata.sequence} of advert ${advertId} (${before}${shownStatus(data.status)})`;
 }
 
 const listedText = ({ advertId, waiting: [head] }: Known): string =>

@@ -34,12 +34,12 @@ export const stackClients = () => ({
 
 export type StackClients = ReturnType<typeof stackClients>;
 
-const missing =
+const missingError =
   /^(ResourceNotFound|TableNotFound)Exception$|^QueueDoesNotExist$|^AWS\.SimpleQueueService\.NonExistentQueue$/;
 
 export const unlessMissing = <T>(asked: Promise<T>): Promise<T | undefined> =>
   asked.catch((error: unknown) => {
-    if (error instanceof Error && missing.test(error.name)) return undefined;
+    if (error instanceof Error && missingError.test(error.name)) return undefined;
     throw error;
   });
 

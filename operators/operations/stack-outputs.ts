@@ -29,13 +29,13 @@ export async function readStackOutputs(client: CloudFormationClient, place: stri
     throw cause;
   });
   const found = Stacks?.[0];
-  if (!found) throw await missing(stack, client);
+  if (!found) throw await missingStack(stack, client);
   const all = bridgesIn(found);
   const [one, ...others] = bridge === undefined ? all : all.filter((each) => each.bridgeName === bridge);
   if (one && others.length === 0) return one;
   if (all.length > 0)
     throw new CommandError(
-      `stack ${stack} has the bridges ${namesIn(found).join(', ')}: name one of them with --stack`,
+      `stack ${stack} has the bridges ${bridgeNamesIn(found).join(', ')}: name one of them with --stack`,
     );
   throw new CommandError(
     `stack ${stack} (${found.StackStatus}) has not the outputs of a bridge: it is no Advert Bridge, or its deployment has not ended`,
@@ -56,17 +56,17 @@ function bridgesIn({ Outputs = [] }: Stack): StackOutputs[] {
 }
 
 /** What `--stack` takes for each bridge of a stack. */
-const namesIn = (stack: Stack): string[] =>
+const bridgeNamesIn = (stack: Stack): string[] =>
   bridgesIn(stack).map(({ bridgeName }, _, { length }) =>
     length > 1 ? `${stack.StackName}/${bridgeName}` : `${stack.StackName}`,
   );
 
-async function missing(stack: string, client: CloudFormationClient): Promise<CommandError> {
+async function missingStack(stack: string, client: CloudFormationClient): Promise<CommandError> {
   // Whoever may not list stacks is told the rest.
   const stacks = await allPages(paginateDescribeStacks({ client }, {}), ({ Stacks }) => Stacks).catch(
     () => [],
   );
-  const bridges = stacks.flatMap(namesIn).join(', ');
+  const bridges = stacks.flatMap(bridgeNamesIn).join(', ');
   const there = bridges && `. The bridges there: ${bridges}`;
   const says = `there is no stack ${stack} in region ${await client.config.region()} of this AWS account${there}`;
   const mend =

@@ -59,7 +59,7 @@ export async function readStackState(stack: DeployedStack, nowMs: number) {
       seen('the secrets', secretsOf(stack)),
       seen('the schedules', readSchedules(stack)),
       seen("fan-out's event source mapping", readMapping(stack)),
-      seen('the alarms', alarmsOf(stack, { StateValue: 'ALARM' })),
+      seen('the alarms', readAlarms(stack, { StateValue: 'ALARM' })),
       seen('the rules', rulesOf(stack)),
       seen('the subscribers', subscribersOf(stack)),
       seen(
@@ -84,7 +84,8 @@ export async function readStackState(stack: DeployedStack, nowMs: number) {
       null,
     /** On the Custom Event Bus; null if they cannot be read, and if the bridge has no such bus. */
     subscribers:
-      subscribers?.map((one) => ({ name: one.Name ?? unknown, state: stateOf(one).toLowerCase() })) ?? null,
+      subscribers?.map((one) => ({ name: one.Name ?? unknown, state: subscriberState(one).toLowerCase() })) ??
+      null,
     /** SQS's last measurement of the last ten minutes; null if there is none. */
     oldestMessageSeconds: newest?.values.oldest ?? null,
     unseen,
@@ -162,7 +163,8 @@ export const subscribersOf = async ({
     ? undefined
     : listSubscribers(clients.customBus, outputs.customEventBusArn);
 
-export const stateOf = ({ Revoked, State }: Subscriber): string => (Revoked ? 'REVOKED' : (State ?? unknown));
+export const subscriberState = ({ Revoked, State }: Subscriber): string =>
+  Revoked ? 'REVOKED' : (State ?? unknown);
 
 /** @see https://docs.aws.amazon.com/scheduler/latest/APIReference/API_GetSchedule.html */
 export async function readSchedules({ clients, outputs: names }: DeployedStack): Promise<ResourceState> {
@@ -222,7 +224,7 @@ export async function readMapping({ clients, outputs }: DeployedStack): Promise<
 }
 
 /** @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_DescribeAlarms.html */
-export async function alarmsOf(
+export async function readAlarms(
   { clients, outputs: { bridgeName } }: DeployedStack,
   only: { readonly StateValue?: 'ALARM' } = {},
 ): Promise<MetricAlarm[]> {

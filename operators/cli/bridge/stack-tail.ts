@@ -94,7 +94,7 @@ async function* received(sqs: SQSClient, queueUrl: string, signal: AbortSignal):
       }),
     );
     if (Messages.length > 0) {
-      yield Messages.map(({ Body = '' }) => envelopeOf(Body));
+      yield Messages.map(({ Body = '' }) => envelopeInBody(Body));
       const Entries = Messages.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }));
       await sqs.send(new DeleteMessageBatchCommand({ QueueUrl: queueUrl, Entries }));
     }
@@ -106,7 +106,7 @@ async function* received(sqs: SQSClient, queueUrl: string, signal: AbortSignal):
 }
 
 /** Without the fields that EventBridge adds, so that the line is the same as an embedded bridge's. */
-function envelopeOf(body: string): string {
+function envelopeInBody(body: string): string {
   const { source, 'detail-type': detailType, time, resources, detail } = JSON.parse(body);
   return JSON.stringify({ source, 'detail-type': detailType, time, resources, detail });
 }

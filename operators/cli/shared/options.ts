@@ -57,10 +57,10 @@ export const settingOptions = <const S extends Settings>(settings: S): SettingOp
 export const text = (value: string, help: string) => option(value, help, v.optional(v.string()));
 
 export const optionalNumber = (help: string, least: number, most: number) =>
-  option('N', help, v.optional(wholeNumber(least, most)));
+  option('N', help, v.optional(numeral(least, most)));
 
 export const number = (help: string, least: number, most: number, standard: number) =>
-  option('N', help, v.optional(wholeNumber(least, most), String(standard)));
+  option('N', help, v.optional(numeral(least, most), String(standard)));
 
 export const nameArgument = { argument: '<NAME>', help: 'the partner account', schema: partnerAccountName };
 
@@ -115,7 +115,7 @@ export function checkedOptions<const O extends Specs>(
 export const optionOf = (name: string): string =>
   `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-function wholeNumber(least: number, most: number) {
+function numeral(least: number, most: number) {
   const expected = `expected a whole number from ${least} to ${most}`;
   return v.pipe(
     v.string(expected),

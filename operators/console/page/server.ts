@@ -42,7 +42,7 @@ export function listen(onChange: (received: Received) => void): void {
     keepKey();
     // The server sends all events that it has on each connection, so the page begins again.
     let isFirst = true;
-    for await (const [event, data] of messagesOf(response)) {
+    for await (const [event, data] of pushedMessages(response)) {
       if (event !== 'events') heard(event === 'heartbeat' ? {} : { [event]: data });
       else {
         const newest = (data as ShownEvent[]).reverse();
@@ -88,7 +88,7 @@ async function answerOf<T>(response: Response): Promise<T> {
 }
 
 /** Server-sent events, each with its name and its data. */
-async function* messagesOf(response: Response): AsyncGenerator<[event: string, data: unknown]> {
+async function* pushedMessages(response: Response): AsyncGenerator<[event: string, data: unknown]> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {

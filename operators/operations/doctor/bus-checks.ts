@@ -4,7 +4,7 @@ import { policyOfCustomBus } from '../../../shared/aws/custom-event-bus.ts';
 import { forEachConcurrent } from '../../../shared/domain/concurrency.ts';
 import { makeAgainCommand } from '../errors.ts';
 import { unlessMissing } from '../stack-clients.ts';
-import { rulesOf, stateOf, subscribersOf } from '../stack-state.ts';
+import { rulesOf, subscriberState, subscribersOf } from '../stack-state.ts';
 import { type Check, type Checks, SkippedError } from './check.ts';
 import type { StackFacts } from './stack-facts.ts';
 
@@ -83,7 +83,7 @@ export const busChecks: Checks<StackFacts> = {
     });
     const subscribers = (await subscribersOf({ outputs, clients })) ?? [];
     for (const one of subscribers) {
-      const state = stateOf(one).toLowerCase();
+      const state = subscriberState(one).toLowerCase();
       const about = { name: one.Name, arn: one.SubscriberArn, state };
       if (state !== 'running') report(state === 'revoked' ? 'revoked' : 'stopped', about);
     }

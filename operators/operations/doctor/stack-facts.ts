@@ -5,7 +5,7 @@ import { alarmOfBridge, namePrefixOf, secretNamesOf } from '../../../shared/cont
 import { type Bridge, once } from '../bridge.ts';
 import { allPages, type StackClients, unlessMissing } from '../stack-clients.ts';
 import type { StackOutputs } from '../stack-outputs.ts';
-import { alarmsOf, secretsOf } from '../stack-state.ts';
+import { readAlarms, secretsOf } from '../stack-state.ts';
 import { bridgeFacts, type ExaminedPlace } from './bridge-checks.ts';
 
 interface ExaminedStack extends ExaminedPlace {
@@ -47,7 +47,9 @@ export function stackFacts(bridge: Bridge & { readonly outputs: StackOutputs }, 
     /** Those that the stack made, by name; undefined if one was deleted. */
     alarms: once(async () => {
       const made = await resourcesOf('AWS::CloudWatch::Alarm');
-      const found = new Map((await alarmsOf({ clients, outputs })).map((alarm) => [alarm.AlarmName, alarm]));
+      const found = new Map(
+        (await readAlarms({ clients, outputs })).map((alarm) => [alarm.AlarmName, alarm]),
+      );
       return made.map(({ PhysicalResourceId: name = '' }) => ({ name, alarm: found.get(name) }));
     }),
     /** By partner account name, including those that are scheduled for deletion. */
