@@ -12,7 +12,7 @@ import type { ChangedAdvert } from '../shared/contract/messages.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { systemClock } from '../shared/domain/clock.ts';
 import type { BridgeFault } from '../shared/domain/faults.ts';
-import { endOfHold, heldBy, holdOf } from '../shared/domain/holds.ts';
+import { blamingHold, endOfHold, heldBy, holdOf } from '../shared/domain/holds.ts';
 import { startLoop } from '../shared/domain/loop.ts';
 import { stopOf } from '../shared/domain/partner-account.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
@@ -109,6 +109,8 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
     if (!untilIdle) return await pollForEver({ ...poller, isDiskFull }, signal);
     const toDeliver = () => messagesToDeliver(state, clock.now());
     const pausedUntil = async () => endOfHold(holdOf(await budgetStore.read(), undefined, clock.now()));
+    // Each run tries again, however soon it ends.
+    await drain.release(clock.now());
     return await pollUntilIdle({ ...poller, pausedUntil, toDeliver }, signal);
   } finally {
     await Promise.all(background.map((loop) => loop.stop()));
@@ -117,17 +119,27 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
   }
 }
 
-/** Number of messages, without those of partner accounts that are stopped or paused by an operator. */
+/** So long after the last adverts of an account began to fail, a run until idle does not wait for those that wait aside. */
+const longFailingMs = 60_000;
+
+/**
+ * Number of messages, without those of partner accounts that are stopped or paused by an operator, and those that wait until
+ * the service answers any advert of their account well.
+ */
 async function messagesToDeliver(state: EmbeddedState, nowMs: number): Promise<number> {
-  const { partnerAccounts, queue, budgetStore, bookKeeper } = state;
+  const { partnerAccounts, queue, aside, budgetStore, bookKeeper } = state;
   const { waiting } = await bookKeeper.queue();
   if (waiting === 0) return 0;
   const bridge = await budgetStore.read();
-  const held = (await partnerAccounts.list(() => undefined)).filter(
-    (account) => stopOf(account) || [bridge, account].some((one) => heldBy(one, 'operator', nowMs)),
+  const excepted = await Promise.all(
+    (await partnerAccounts.list(() => undefined)).map((account) => {
+      const isHeld = stopOf(account) || [bridge, account].some((one) => heldBy(one, 'operator', nowMs));
+      if (isHeld) return queue.depth(account.name);
+      const { since = nowMs } = blamingHold(account) ?? {};
+      return nowMs - since >= longFailingMs ? aside.count(account.name) : 0;
+    }),
   );
-  const depths = await Promise.all(held.map(({ name }) => queue.depth(name)));
-  return depths.reduce((left, depth) => left - depth, waiting);
+  return excepted.reduce((left, count) => left - count, waiting);
 }
 
 /** Short, because every message and event of a page contains it. */

@@ -116,6 +116,9 @@ export function createAside(store: Store) {
       return [...due, ...later].filter((one) => isDue(one, nowMs)).slice(0, most);
     },
 
+    count: (partnerAccount: string): Promise<number> =>
+      store.count('aside', { prefix: `${partnerAccount}/` }),
+
     /** Stores rows of messages without a result. @returns those that may not leave the queue, each with the reason */
     async store(settlements: readonly Settlement[]): Promise<ReadonlyMap<Settlement, unknown>> {
       const refused = new Map<Settlement, unknown>();

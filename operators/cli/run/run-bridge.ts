@@ -160,8 +160,10 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
     }
     // A fault during the stop is caused by the stop.
     if (fault && !signal.aborted) throw fault;
-    const isLeft = needsAttention((await look()).findings);
-    return { needsPerson: isLeft || undelivered.length > 0, stopped: signal.aborted };
+    const { findings } = await look();
+    const failing = findings.filter(({ what, partnerAccount }) => what === 'held' && partnerAccount !== null);
+    if (untilIdle && !signal.aborted) for (const { says } of failing) tell(says);
+    return { needsPerson: needsAttention(findings) || undelivered.length > 0, stopped: signal.aborted };
   } finally {
     await readers.stop();
     await upkeep.stop();

@@ -168,7 +168,7 @@ export const looks: Readonly<Record<string, Look>> = {
   unseen: ({ unseen = [] }) => unseen.map((each) => ({ unseen: each })),
 };
 
-const triesAt = (hold: AccountStatus['hold'] | undefined): string =>
+const triesAt = (hold?: AccountStatus['hold']): string =>
   `A bridge that runs tries again by itself${hold?.until ? ` after ${hold.until}` : ''}.`;
 const pausedText = ({ who, reason }: ShownPause): string =>
   `paused by ${who}${reason === null ? '' : ` (${reason})`}`;
@@ -177,10 +177,12 @@ type Named = Pick<AccountStatus, 'name' | 'reason'> & Partial<AccountStatus>;
 
 /** Of a partner account, for the sentences about it. */
 export const accountFacts = (account: Named, what: string, { kind }: Pick<Mends, 'kind'>): Found => ({
-  ...{ name: account.name, reason: account.reason ?? account.hold?.fault ?? 'unknown' },
+  name: account.name,
+  reason: (what === 'held' ? null : account.reason) ?? account.hold?.fault ?? 'unknown',
   application: applicationWords(kind),
   paused: account.paused ? pausedText(account.paused) : 'paused',
-  tries: triesAt(what === 'held' ? account.hold : undefined),
+  tries: triesAt(),
+  changes: changes(account.books?.inFlight ?? 0),
   lag: duration(account.lagSeconds ?? 0),
   refreshTokenExpiresAt: account.refreshTokenExpiresAt,
 });

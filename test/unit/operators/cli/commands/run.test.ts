@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { openEmbeddedState } from '../../../../../embedded/state/state.ts';
+import { withHold } from '../../../../../shared/domain/holds.ts';
+import { changedAdvert, settlement } from '../../../../helpers/records.ts';
 import { shortenWaits } from '../../../../helpers/short-waits.ts';
 import { eventsIn, quick, startConnected } from '../local-bridge.ts';
 
@@ -56,6 +58,27 @@ it('run --until-idle ends with 3 when a partner account is stopped', async () =>
   expect(eventsIn(stdout)).toMatchObject([{ 'detail-type': 'PartnerAuthorizationRequired' }]);
   expect(status).toMatchObject({ exitCode: 3, stdout: expect.stringMatching(/^state: +stopped$/m) });
   expect(status.stdout).toContain(`advert-bridge connect main --open --local ${dir}`);
+});
+
+it('run --until-idle ends with 3 when all adverts of an account have failed for long', async () => {
+  const { sandbox, inState, runUntilIdle } = await startConnected();
+  sandbox.control.faults.add({ kind: 'status', status: 403, endpoint: 'advert' });
+  const asked = await inState(async ({ queue, partnerAccounts }) => {
+    const { generation = 0 } = (await partnerAccounts.read('main')) ?? {};
+    await queue.send(['1', '2'].map((advertId) => changedAdvert({ advertId, generation })));
+    const deliveries = await queue.receive({ maxGroups: 2, maxPerGroup: 1, visibilityMs: 60_000 });
+    const failedAt = Date.now();
+    await queue.settle(deliveries.map((one) => settlement(one, { kind: 'hold', failedAt })));
+    const since = failedAt - 61_000;
+    const hold = { kind: 'service', fault: 'forbidden', since, until: since, forMs: 1_000 } as const;
+    await partnerAccounts.change('main', (account) => withHold(account, hold));
+    return () => sandbox.control.journal.list().filter(({ path }) => /adverts\/\d$/.test(path)).length;
+  });
+
+  const { exitCode, stderr } = await runUntilIdle();
+
+  expect([exitCode, asked()]).toEqual([3, 1]);
+  expect(stderr).toContain('answers none of its adverts well (forbidden). Waiting: 2 changes; one tries');
 });
 
 it('run ends with 0 when it is asked to stop', async () => {
