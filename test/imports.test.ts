@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { circles, folderArrows, folderAt, readImportGraph } from '../tools/checks/import-graph.ts';
@@ -120,4 +121,17 @@ it('no folder holds more than 20 files directly', () => {
   );
 
   expect(crowded).toEqual([]);
+});
+
+/** A text before a function, as the title of a test is. */
+const titled = /[(]\s*(['`])((?:(?!\1)[^\\\n]|\\.)+)\1,\s*(?:async )?\([^()]*\) =>/g;
+
+// docs/contribute/tests.md#how-a-test-is-written
+it('titles of tests name their subject in at most 70 characters', () => {
+  const titles = globSync(['test/**/*.test.ts', 'test/**/*.suite.ts']).flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(titled)].map(([, , title = '']) => `${file}: ${title}`),
+  );
+
+  expect(titles.length).toBeGreaterThan(1_000);
+  expect(titles.filter((title) => /: (is|are|has) |: .{71,}$/.test(title))).toEqual([]);
 });
