@@ -8,7 +8,7 @@ const isolated = [
   // They load the Lambda handlers, whose clients keep the addresses that the first of them read from the environment.
   'test/infra/iam/*.test.ts',
   'test/unit/shared/aws/{call-counts,many-partner-accounts}.test.ts',
-  'test/unit/{golden/on-aws,no-leak/aws}.test.ts',
+  'test/unit/{golden/on-aws,bad-input/deployed}.test.ts',
   // It mocks the table of feeds, which the other files have loaded.
   'test/unit/functions/second-feed.test.ts',
 ];

@@ -1,12 +1,9 @@
 /** What the stages do with bad input: its own message or account suffers, and nothing beside it. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { createDrain } from '../../../functions/drain/drain.ts';
-import { idsOf } from '../../../functions/drain/read-page.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import { deliveryOf } from '../../../shared/aws/sqs.ts';
 import { ShapeError } from '../../../shared/contract/checks.ts';
-import { pageIn } from '../../../shared/partner-api/answers.ts';
 import {
   type AdvertHistories,
   type AdvertRow,
@@ -14,84 +11,9 @@ import {
 } from '../../../shared/state/advert-histories.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 import { holdOf } from '../../helpers/holds.ts';
-import { sentOf } from '../../helpers/partner-api/fixtures.ts';
 import { changedAdvert, tokenPair } from '../../helpers/records.ts';
 import { createWorld } from '../../helpers/world.ts';
-import { errorOf, marker, nearlyRight, nearlyRightJson, oddValue } from './nearly-right.ts';
-
-/** A world whose feed answers `body` to every request. */
-async function drained(body: string) {
-  const world = await createWorld();
-  let reads = 0;
-  const reader = {
-    async readPage() {
-      reads += 1;
-      const receivedAt = world.clock.now();
-      const page = pageIn(sentOf(body));
-      return { page, receivedAt, serviceTime: receivedAt };
-    },
-  };
-  const report = await createDrain({ ...world.drainDeps, reader }).round(world.options());
-  const batch = await world.state.queue.receive({ maxGroups: 1000, maxPerGroup: 10, visibilityMs: 1000 });
-  return { world, reads, poll: report.polls[0], queued: batch.map(({ message }) => message?.advertId) };
-}
-
-it('a page is refused as a whole, or each entry is queued or dead-lettered', async () => {
-  const right = { data: ['1', '22', '333'], hasMore: false, nextCursor: 'next' };
-  await fc.assert(
-    fc.asyncProperty(nearlyRightJson(right), async (body) => {
-      const { world, poll, queued } = await drained(body);
-
-      const { deadLettered, coalesced, inFlight, listed } = await world.books();
-      if (poll?.pages === 0) {
-        expect(poll).toMatchObject({ end: 'fault', fault: { name: 'BridgeFault' } });
-        expect((await world.feed())?.cursor).toBeUndefined();
-        expect(listed).toBe(0);
-      } else {
-        const { data } = JSON.parse(body.replace(/^\ufeff/, '')) as { data: unknown[] };
-        expect(listed % data.length || 0).toBe(0);
-        expect(listed).toBe(deadLettered + coalesced + inFlight);
-        expect(new Set(queued)).toEqual(new Set(idsOf(data).ids));
-      }
-    }),
-    { numRuns: 150 },
-  );
-});
-
-it('a page loses no entry, whatever stands between the IDs, and ends', async () => {
-  const entries = fc.array(fc.oneof(oddValue, fc.nat().map(String)), { minLength: 1, maxLength: 12 });
-  await fc.assert(
-    fc.asyncProperty(entries, fc.boolean(), async (data, hasMore) => {
-      const { world, reads, poll } = await drained(JSON.stringify({ data, hasMore, nextCursor: 'next' }));
-
-      const books = await world.books();
-      const deadLetters = await world.state.deadLetters.list();
-      expect(books.listed).toBe(data.length * (poll?.pages ?? 0));
-      expect(books.listed).toBe(books.deadLettered + books.coalesced + books.inFlight);
-      // The same page twice has one dead letter.
-      const ids = deadLetters.reduce((sum, { count = 1 }) => sum + count, 0);
-      expect(ids * (poll?.pages ?? 0)).toBe(books.deadLettered);
-      expect(deadLetters.length).toBeLessThanOrEqual(1);
-      for (const { advertId, reason } of deadLetters) {
-        expect(advertId?.length).toBeLessThanOrEqual(256);
-        expect(reason.length).toBeLessThan(1_500);
-      }
-      // A cursor that does not move although there is more occurs once, and ends the poll.
-      expect(reads).toBe(hasMore ? 2 : 1);
-    }),
-    { numRuns: 150 },
-  );
-});
-
-// JSON.stringify exhausts the stack at a nesting of some thousands.
-it('an entry nested ten thousand deep is dead-lettered, others are queued', async () => {
-  const deep = '['.repeat(10_000) + ']'.repeat(10_000);
-
-  const { poll, queued } = await drained(`{"data":["1",${deep},"2"],"hasMore":false,"nextCursor":"next"}`);
-
-  expect(poll).toMatchObject({ end: 'up-to-date' });
-  expect(queued).toEqual(['1', '2']);
-});
+import { errorOf, marker, nearlyRight, nearlyRightJson, oddValue } from './values.ts';
 
 const right = changedAdvert({ correlationId: `read-${marker}` });
 const received = (body: string, index = 0) =>

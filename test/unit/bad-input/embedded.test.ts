@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { shortenWaits } from '../../helpers/short-waits.ts';
 import { startLocal } from '../operators/cli/local-bridge.ts';
 import { echoesOf, formsOf, leaksIn, type Place } from './leaks.ts';
-import { hostilePage, noPages, oddValues, secrets } from './values.ts';
+import { hostilePage, noPages, secrets } from './values.ts';
 
 const { client: clientSecret, refreshToken: firstToken, otherClient, wrongToken } = secrets;
 
@@ -81,27 +81,22 @@ it('no secret leaves the embedded bridge through a whole life with faults', asyn
       body: { error: code, error_description: text },
     });
 
-  /** Each hostile value in an entry of a page and in the status of an advert; nothing beside it is lost. */
-  const hostileAnswers = async () => {
-    const play = (endpoint: 'advert' | 'feed', body: string, advertId?: string) =>
-      control.faults.add({ kind: 'wrong-shape', endpoint, body, advertId, count: 1 });
+  /** All hostile values in a page: what is no ID is dead-lettered, and no advert beside it is lost. */
+  const hostilePages = async () => {
     for (const body of noPages) {
       control.faults.add({ kind: 'wrong-shape', endpoint: 'feed', body });
       expect((await command('poll main')).exitCode).toBe(1);
       control.faults.clear();
     }
-    const ids = control.createAdverts(oddValues.length, { status: 'active' });
-    for (const [index, id] of ids.entries())
-      play('advert', JSON.stringify({ data: { id: Number(id), status: oddValues[index] } }), id);
-    play('feed', hostilePage(ids, access().flatMap(echoesOf)));
-    expect((await run()).exitCode).toBe(3);
-
-    await command('dead-letters redrive --all');
-    await run();
-    const published = places.map(({ where, text }) => (where === 'stdout of run' ? text : '')).join('');
-    for (const id of ids) expect(published).toContain(`"advertId":"${id}"`);
-    const { books } = (await local.status()).partnerAccounts[0];
-    expect(books).toMatchObject({ inFlight: 0 });
+    const ids = control.createAdverts(3, { status: 'active' });
+    const body = hostilePage(ids, access().flatMap(echoesOf));
+    control.faults.add({ kind: 'wrong-shape', endpoint: 'feed', body, count: 1 });
+    const { stdout, exitCode } = await run();
+    expect(exitCode).toBe(3);
+    for (const id of ids) expect(stdout).toContain(`"advertId":"${id}"`);
+    const listed = JSON.parse((await command('dead-letters list --json')).stdout);
+    expect(listed.deadLetters).toMatchObject([{ fault: 'malformed-id' }]);
+    expect((await local.status()).partnerAccounts[0].books).toMatchObject({ inFlight: 0 });
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
   };
 
@@ -111,17 +106,15 @@ it('no secret leaves the embedded bridge through a whole life with faults', asyn
   expect((await connect(firstToken)).exitCode).toBe(0);
   const access = () => control.issuedTokens().filter((token) => token !== firstToken);
 
-  // Echoed by an advert's refusal into dead letters, by the feed's into its state and the log.
-  const adverts = control.createAdverts(3, { status: 'active' });
-  const echoes = access().flatMap(echoesOf);
-  for (const [index, advertId] of adverts.entries()) {
-    refuse('advert', 423, 'locked', echoes[index] ?? '', { advertId });
-  }
-  expect((await run()).exitCode).toBe(3);
-  refuse('feed', 400, 'validation_error', echoes.join(' ; ').slice(0, 280), { count: 2 });
-  await run();
+  await hostilePages();
 
-  await hostileAnswers();
+  // Echoed by an advert's refusal into dead letters, by the feed's into its state and the log.
+  const echoes = access().flatMap(echoesOf).join(' ; ').slice(0, 280);
+  const [advertId] = control.createAdverts(1, { status: 'active' });
+  refuse('advert', 423, 'locked', echoes, { advertId });
+  expect((await run()).exitCode).toBe(3);
+  refuse('feed', 400, 'validation_error', echoes, { count: 2 });
+  expect((await command('poll main')).exitCode).toBe(1);
 
   // The token endpoint repeats the refresh token and the client secret while the token has run out.
   for (const text of [...echoesOf(firstToken), ...echoesOf(clientSecret)]) {
@@ -145,7 +138,8 @@ it('no secret leaves the embedded bridge through a whole life with faults', asyn
   for (const args of ['status', 'status --json', 'dead-letters list', 'dead-letters list --json'])
     await command(args);
   expect((await connect(control.issueRefreshToken())).exitCode).toBe(0);
-  expect((await run()).exitCode).toBe(0);
+  // What was no ID stays dead-lettered.
+  expect((await run()).exitCode).toBe(3);
   const kept = rowsOf(dir).secretRows;
   await command('disconnect main');
 

@@ -19,7 +19,7 @@ import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts
 import { createInMemoryStore } from '../../fakes/store.ts';
 import { sentOf } from '../../helpers/partner-api/fixtures.ts';
 import { changedAdvert, feedState, partnerAccount, tokenPair } from '../../helpers/records.ts';
-import { errorOf, expectNoTrace, marker, nearlyRightJson, oddValue, recordOf } from './nearly-right.ts';
+import { errorOf, expectNoTrace, marker, nearlyRightJson, oddValue, recordOf } from './values.ts';
 
 const token = new Secret(`token-${marker}`);
 const advertOf = (body: string, id: string) => advertIn(sentOf(body, { secrets: [token] }), id);

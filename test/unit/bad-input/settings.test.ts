@@ -7,7 +7,7 @@ import { readSettings, SettingsError } from '../../../infra/config.ts';
 import { stackSettings } from '../../../infra/constructs/props/stack-settings.ts';
 import { functionResources, resourceKeys, settingsKey } from '../../../shared/contract/environment.ts';
 import { fromText, schemasOf } from '../../../shared/contract/settings.ts';
-import { errorOf, expectNoTrace, marker, oddValue, recordOf } from './nearly-right.ts';
+import { errorOf, expectNoTrace, marker, oddValue, recordOf } from './values.ts';
 
 const right: Record<string, unknown> = {
   partnerBaseUrl: 'https://partner.example',

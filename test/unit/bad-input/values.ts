@@ -14,7 +14,7 @@ const prototypeKeys = () =>
   ) as unknown;
 
 /** The table of hostile values: for a field, an entry of a page or a status, in the tests of a whole life and of each reader. */
-export const oddValues: readonly unknown[] = [
+const oddValues: readonly unknown[] = [
   ...[null, true, false, [], {}, [null], [[]]],
   ...[0, -0, -1, 0.1, 1.5, 2 ** 31, 2 ** 53, 2 ** 64, 1e21, 1e308, -1e308, 5e-324],
   ...['', ' ', '\n', '0', '-1', '1e9', 'NaN', 'null', '__proto__', '\u0000', '\uffff', '\ud800'],
@@ -39,11 +39,11 @@ export const secrets = {
 };
 
 /** A page of the feed with these IDs among all hostile values, in JSON; one nested deeper than `JSON.stringify` can write. */
-export const hostilePage = (ids: readonly string[], echoes: readonly string[]) =>
-  JSON.stringify({ data: [...oddValues, ...echoes, ...ids], hasMore: false, nextCursor: 'next' }).replace(
-    '"data":[',
-    `"data":[${'['.repeat(10_000)}${']'.repeat(10_000)},`,
-  );
+export const hostilePage = (ids: readonly string[], echoes: readonly string[]) => {
+  const deep = `${'['.repeat(10_000)}${']'.repeat(10_000)}`;
+  const entries = [...echoes, ...oddValues, ...ids].map((entry) => JSON.stringify(entry));
+  return `{"data":[${[...entries, deep]}],"hasMore":false,"nextCursor":"next"}`;
+};
 
 /** Bodies that no reader takes for a page. */
 export const noPages = [
