@@ -25,14 +25,14 @@ async function pasted(lines: string): Promise<string> {
 const timeout = 120_000;
 const eventsIn = (stdout: string) => stdout.match(/"detail-type":"AdvertStatusChanged"/g);
 
-it('100 events come when the commands for an embedded bridge are pasted whole', { timeout }, async () => {
+it('100 events come from the pasted commands for an embedded bridge', { timeout }, async () => {
   const page = await readFile('docs/operate/deploy.md', 'utf8');
   const [, block = ''] = /```sh\n(advert-bridge sandbox .+?)```/s.exec(page) ?? [];
 
   expect(eventsIn(await pasted(block.replaceAll('8080', String(await freePort()))))).toHaveLength(100);
 });
 
-it('5 events come when the commands that the sandbox prints are pasted whole', { timeout }, async () => {
+it('5 events come from the pasted commands that the sandbox prints', { timeout }, async () => {
   const args = [program, 'sandbox', '--port', '0', '--visibility-delay-ms', '1000'];
   const sandbox = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
   onTestFinished(() => void sandbox.kill());

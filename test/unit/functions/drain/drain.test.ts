@@ -373,7 +373,7 @@ it('failed messages are put back when due, those of a wrong clock at once', asyn
   expect(await aside.list('main')).toEqual([]);
 });
 
-it('messages try again one a minute while all adverts of their account fail', async () => {
+it('messages try again one a minute while their whole account fails', async () => {
   const { aside, queue } = world.state;
   const keys = Array.from({ length: 30 }, (_, index) => `failed:${30 - index}`);
   const deliveries = keys.map((key) => {
