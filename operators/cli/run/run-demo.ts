@@ -19,7 +19,7 @@ import { type ExitCode, exitCodes, type Io, print, say, untilUnread } from '../s
 import { checkedOptions, optionOf } from '../shared/options.ts';
 import { programName, thisProgram } from '../shared/program.ts';
 import { type LocalTarget, localTarget } from '../shared/target.ts';
-import { are, count, countsText } from '../shared/wording.ts';
+import { are, countsText } from '../shared/wording.ts';
 import { createBreaks } from './break-it.ts';
 import { runOptions } from './options.ts';
 import { runBridge, totalOf } from './run-bridge.ts';
@@ -146,11 +146,10 @@ async function report(
   const accounted = Object.values(outcomes).reduce((total, value) => total + value, 0);
   const isWhole = !expected || (listed === expected.changes && books.inFlight === 0);
   const isBalanced = listed === accounted && isWhole;
-  const sum = `${count(listed)} listed = ${countsText(outcomes, ' + ')}`;
-  let verdict = 'THEY DO NOT BALANCE.';
-  if (isBalanced) verdict = 'They balance.';
-  else if (expected?.stopped) verdict = 'The demo was stopped before everything was delivered.';
-  say(io, `\nbooks: ${sum}\n${verdict}`);
+  let verdict = 'and not all of them have an outcome: THIS IS A FAULT OF THE BRIDGE';
+  if (isBalanced) verdict = 'and each has an outcome';
+  else if (expected?.stopped) verdict = 'and the demo was stopped before each had an outcome';
+  say(io, `\n${are(listed, 'change was', 'changes were')} listed, ${verdict}: ${countsText(outcomes)}.`);
   return isBalanced ? exitCodes.done : exitCodes.fault;
 }
 

@@ -13,11 +13,11 @@ const cellOf = (name: string, value: unknown): string =>
     : printableLine(String(value ?? 'none'));
 
 /** Such as `7 events, 2 in flight`, without those of which there are none. */
-export const countsText = (counts: Readonly<Record<string, number>>, between = ', '): string =>
+export const countsText = (counts: Readonly<Record<string, number>>): string =>
   Object.entries(counts)
     .filter(([, number]) => number !== 0)
-    .map(([of, number]) => `${count(number)} ${wordsOf(of)}`)
-    .join(between);
+    .map(([of, number]) => are(number, wordsOf(of).replace(/s$/, ''), wordsOf(of)))
+    .join(', ');
 
 /** Facts of one thing, a line each; what is null or undefined, or has facts of its own, is left out. */
 export function factLines(facts: Facts): string[] {
