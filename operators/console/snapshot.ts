@@ -1,7 +1,6 @@
 /** What the server tells the page: plain JSON, so that the page needs nothing of the bridge but these types. */
-import type { ShownDeadLetter } from '../operations/dead-letters.ts';
 import type { Finding } from '../operations/findings/findings.ts';
-import type { Status as Facts } from '../operations/status.ts';
+import type { Status as Facts, PrintedDeadLetter } from '../operations/printed.ts';
 import type { Break } from './options.ts';
 
 export type { Break, Facts, Finding };
@@ -97,7 +96,7 @@ export interface ShownHistory {
 export interface ShownDeadLetters {
   readonly matching: number;
   readonly total: number;
-  readonly deadLetters: readonly ShownDeadLetter[];
+  readonly deadLetters: readonly PrintedDeadLetter[];
   readonly ids: readonly string[];
 }
 

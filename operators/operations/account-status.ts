@@ -8,18 +8,17 @@ import { isDying, type PartnerAccount, refreshTokenLifetimeMs } from '../../shar
 import { isTokenHold } from '../../shared/domain/renewal.ts';
 import type { Books } from '../../shared/state/books.ts';
 import { type FeedState, waitOf } from '../../shared/state/feed-states.ts';
+import type { AccountStatus, PrintedHold, PrintedPause } from './printed.ts';
 
 /** A hold that the service's answers made is no finding before it has lasted for so long: most end at the first trial. */
 export const heldMs = 30_000;
 
-export type AccountStatus = ReturnType<typeof accountStatus>;
-
-/** As in `status --json`. @param explained causes that something of the whole bridge explains already */
+/** @param explained causes that something of the whole bridge explains already */
 export function accountStatus(
   account: PartnerAccount,
   stored: { readonly feeds: readonly FeedState[]; readonly books: Books },
   { nowMs, explained }: { readonly nowMs: number; readonly explained: readonly (string | false)[] },
-) {
+): AccountStatus {
   const { name, generation, token } = account;
   const { redelivered, ...books } = stored.books;
   const feeds = stored.feeds.map((feed) =>
@@ -47,29 +46,19 @@ export function accountStatus(
     name,
     generation,
     state,
-    /** Why it is paused or stopped, or what went wrong with the last poll; null if there is no problem. */
     reason,
     paused: shownPause(heldBy(account, 'operator', nowMs)),
     hold: shownHold(account),
-    /** When what failed is tried again at the earliest; null without a known time. */
     nextTrial: instant(nextTrialOf(account, feeds, nowMs)),
-    /** Since the feed was last read to its end, or since `connect`; null without a feed. */
     lagSeconds,
     lastSuccess: instant(lastSuccess),
     tokenExpiresAt: instant(token?.expiresAt),
-    /** When the refresh token expires unless it is used earlier; each use adds a month. */
     refreshTokenExpiresAt: instant(token && token.usedAt + refreshTokenLifetimeMs),
-    /** A person has to act for a reason other than dead letters. */
     needsPerson: attention.some((cause) => cause !== tried),
-    /**
-     * What a person has to handle, the most urgent first, each a finding (findings.ts): a stop's reason, a kind of fault,
-     * or a word of its own. A new one is not a breaking change.
-     */
     attention,
     cursorResets: feeds.reduce((sum, { resets }) => sum + resets, 0),
     lastCursorReset: instant(lastReset || undefined),
     books,
-    /** Number of repeated deliveries; only for a stack, which counts outcomes per delivery. */
     redelivered,
   };
 }
@@ -117,17 +106,13 @@ function situationOf(account: PartnerAccount, feeds: readonly FeedState[], nowMs
   return ['polling', problems[0]?.reason ?? null, ...needing];
 }
 
-/** An operator's pause; without an end it lasts until `resume`. */
-export type ShownPause = NonNullable<ReturnType<typeof shownPause>>;
-
-export function shownPause(pause: Hold | undefined) {
+export function shownPause(pause: Hold | undefined): PrintedPause | null {
   if (pause === undefined) return null;
   const { who = 'unknown', since, until, reason = null } = pause;
   return { who, since: toInstant(since), until: instant(until), reason };
 }
 
-/** The hold that the service's answers made: in force, or over while no request has succeeded since. */
-export function shownHold(holder: Holder) {
+export function shownHold(holder: Holder): PrintedHold | null {
   const hold = blamingHold(holder);
   if (!hold) return null;
   const { kind, since, until, fault = kind } = hold;

@@ -13,7 +13,8 @@ import type { Observer } from '../../shared/ports/observer.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
 import type { BookKeeper } from '../../shared/state/books.ts';
 import type { RowPorts } from '../../shared/state/row-ports.ts';
-import type { PastMinute, StackState } from './stack-state.ts';
+import type { StackState } from './printed.ts';
+import type { PastMinute } from './stack-state.ts';
 
 /** Returns a function that calls `make` once, on its first call, and gives every caller the same result. */
 export function once<T>(make: () => Promise<T>): () => Promise<T> {

@@ -2,6 +2,7 @@ import type { ShapeError } from '../../shared/contract/checks.ts';
 import type { StoredDeadLetter } from '../../shared/state/dead-letters.ts';
 import type { Bridge } from './bridge.ts';
 import { requireKnown } from './errors.ts';
+import type { DeadLetterGroup, PrintedDeadLetter } from './printed.ts';
 
 /** Selects dead letters: those that match all that is given. */
 export interface DeadLetterFilter {
@@ -16,17 +17,23 @@ type OnProgress = (done: number, all: number) => void;
 
 const atOnce = 250;
 
-export type ShownDeadLetter = ReturnType<typeof shownDeadLetter>;
 /** As printed in JSON. */
-export const shownDeadLetter = ({ key: _, etag: __, ...shown }: StoredDeadLetter) => shown;
+export const shownDeadLetter = ({ key: _, etag: __, ...shown }: StoredDeadLetter): PrintedDeadLetter => shown;
 
-export type DeadLetterList = Awaited<ReturnType<typeof listDeadLetters>>;
+export interface DeadLetterList {
+  /** Oldest first. */
+  readonly deadLetters: readonly StoredDeadLetter[];
+  readonly groups: readonly DeadLetterGroup[];
+  readonly unreadable: readonly string[];
+  /** The given IDs that no dead letter has. */
+  readonly unknown: readonly string[];
+}
 
 /** @throws {UsageError} for an account that neither the bridge nor a dead letter knows: they outlive a forgotten account */
 export async function listDeadLetters(
   bridge: Pick<Bridge, 'deadLetters' | 'partnerAccounts'>,
   { ids, partnerAccount, fault, before }: DeadLetterFilter,
-) {
+): Promise<DeadLetterList> {
   const unreadable: string[] = [];
   const onUnreadable = ({ message }: ShapeError) => void unreadable.push(message);
   const lists = (ids ?? [partnerAccount]).map((of) => bridge.deadLetters.list(of, onUnreadable));
@@ -38,17 +45,15 @@ export async function listDeadLetters(
     .sort((x, y) => Date.parse(x.at) - Date.parse(y.at));
   const listed = new Set(deadLetters.map(({ id }) => id));
   return {
-    /** Oldest first. */
     deadLetters,
     groups: groupsOf(deadLetters),
-    unreadable: unreadable as readonly string[],
-    /** The given IDs that no dead letter has. */
+    unreadable,
     unknown: (ids ?? []).filter((id) => !listed.has(id)),
   };
 }
 
 /** By partner account, fault and reason; the largest group first. */
-function groupsOf(deadLetters: readonly StoredDeadLetter[]) {
+function groupsOf(deadLetters: readonly StoredDeadLetter[]): DeadLetterGroup[] {
   const groups = Map.groupBy(deadLetters, ({ partnerAccount, fault, reason }) =>
     JSON.stringify([partnerAccount, fault, reason]),
   );

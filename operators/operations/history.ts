@@ -16,6 +16,7 @@ import type { AdvertRow } from '../../shared/state/advert-histories.ts';
 import { type Bridge, type Hosted, isDelivering } from './bridge.ts';
 import { shownDeadLetter } from './dead-letters.ts';
 import { knownAccount } from './errors.ts';
+import type { AdvertHistory } from './printed.ts';
 
 type HistoryBridge = Hosted &
   Pick<Bridge, 'aside' | 'queue'> &
@@ -25,20 +26,16 @@ type HistoryBridge = Hosted &
   };
 
 type Asked = Pick<HistoryOwner, 'partnerAccount' | 'advertId'>;
-export type AdvertHistory = Awaited<ReturnType<typeof readHistory>>;
 
-/** As printed by `history --json`; times are ISO 8601 in UTC. Changes nothing. @throws {UsageError} for an unknown partner account */
-export async function readHistory(bridge: HistoryBridge, asked: Asked) {
+/** Changes nothing. @throws {UsageError} for an unknown partner account */
+export async function readHistory(bridge: HistoryBridge, asked: Asked): Promise<AdvertHistory> {
   const known = await gatherKnown(bridge, asked);
   const { latest = null, latestPublished, waiting, deadLetters } = known;
   const outcome = historyOutcome(known);
   return {
     ...asked,
-    /** The complete latest event as recorded; null when there is none. */
     latest,
-    /** Whether the bus has accepted it; null when this is uncertain, and when there is no event. */
     latestPublished,
-    /** Messages that have no outcome yet; `until` is null if a message is not delayed. */
     waiting,
     deadLetters,
     facts: factsOf(known).sort((a, b) => Date.parse(a.at) - Date.parse(b.at)),

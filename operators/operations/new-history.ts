@@ -13,8 +13,6 @@ import type { Bridge } from './bridge.ts';
 /** How long to wait for a running refresh. */
 const waitMs = 2_000;
 
-export type NewHistory = NonNullable<Awaited<ReturnType<typeof beginNewHistory>>>;
-
 /**
  * May be repeated: each call begins another generation.
  *

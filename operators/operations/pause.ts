@@ -11,9 +11,10 @@ import {
 } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { renewableNow } from '../../shared/domain/renewal.ts';
-import { type ShownPause, shownPause } from './account-status.ts';
+import { shownPause } from './account-status.ts';
 import type { Bridge, LocalHost, StackHost } from './bridge.ts';
 import { knownAccount, requireKnown } from './errors.ts';
+import type { PrintedPause } from './printed.ts';
 
 interface PausedBridge extends Pick<Bridge, 'partnerAccounts' | 'budgetStore'> {
   readonly clock: Pick<Clock, 'now'>;
@@ -28,7 +29,7 @@ export async function pause(
   bridge: PausedBridge & Pick<Bridge, 'who'>,
   name: string | undefined,
   { forMs, reason }: { readonly forMs?: number | undefined; readonly reason?: string | undefined },
-): Promise<ShownPause> {
+): Promise<PrintedPause> {
   const since = nowOf(bridge);
   const hold: Hold = {
     ...{ kind: 'operator', who: await bridge.who(), since },
@@ -38,7 +39,7 @@ export async function pause(
   await requireKnown(bridge.partnerAccounts, name);
   if (name === undefined) await bridge.budgetStore.change((state) => withHold(state, hold));
   else await bridge.partnerAccounts.change(name, (account) => withHold(account, hold));
-  return shownPause(hold) as ShownPause;
+  return shownPause(hold) as PrintedPause;
 }
 
 const isOperators = ({ kind }: Hold): boolean => kind === 'operator';

@@ -14,6 +14,7 @@ import {
   secretNamesOf,
 } from '../../shared/contract/names.ts';
 import { makeAgainCommand } from './errors.ts';
+import type { RaisedAlarm, ResourceFault, StackState } from './printed.ts';
 import { allPages, type StackClients, unlessMissing } from './stack-clients.ts';
 import type { StackOutputs } from './stack-outputs.ts';
 
@@ -21,12 +22,6 @@ import type { StackOutputs } from './stack-outputs.ts';
 export interface DeployedStack {
   readonly outputs: StackOutputs;
   readonly clients: StackClients;
-}
-
-export interface ResourceFault {
-  readonly of: 'schedule' | 'mapping' | 'table' | 'function';
-  readonly says: string;
-  readonly mend: string;
 }
 
 /** A resource, or both schedules. */
@@ -40,10 +35,8 @@ const enabled = 'enabled';
 const unknown = 'unknown';
 const missing = 'missing';
 
-export type StackState = Awaited<ReturnType<typeof readStackState>>;
-
 /** Reads everything concurrently. What AWS refuses to show is listed in `unseen`, and does not affect the rest. */
-export async function readStackState(stack: DeployedStack, nowMs: number) {
+export async function readStackState(stack: DeployedStack, nowMs: number): Promise<StackState> {
   const unseen: string[] = [];
   const seen = <T>(what: string, look: Promise<T>): Promise<T | undefined> =>
     look.catch((error: unknown) => {
@@ -70,23 +63,17 @@ export async function readStackState(stack: DeployedStack, nowMs: number) {
   return {
     schedule: schedule?.state ?? unknown,
     mapping: mapping?.state ?? unknown,
-    /** What is wrong with the two above, with the tables and with the functions. */
     resourceFaults: [tables, functions, schedule ?? [], mapping ?? []].flat().flatMap(({ faults }) => faults),
-    /** Names of secrets that wait for their deletion, those of disconnected accounts included. */
     secretsToBeDeleted: (secrets ?? []).flatMap(({ Name, DeletedDate }) =>
       DeletedDate && Name ? [Name] : [],
     ),
-    /** Those in state ALARM; null if they cannot be read. */
     alarms: alarms?.map((alarm) => raisedAlarm(alarm, stack.outputs)) ?? null,
-    /** By which teams get the events of the classic bus; null if they cannot be read. */
     rules:
       rules?.map(({ Name: name = unknown, State = unknown }) => ({ name, state: State.toLowerCase() })) ??
       null,
-    /** On the Custom Event Bus; null if they cannot be read, and if the bridge has no such bus. */
     subscribers:
       subscribers?.map((one) => ({ name: one.Name ?? unknown, state: subscriberState(one).toLowerCase() })) ??
       null,
-    /** SQS's last measurement of the last ten minutes; null if there is none. */
     oldestMessageSeconds: newest?.values.oldest ?? null,
     unseen,
   };
@@ -234,12 +221,8 @@ export async function readAlarms(
   return found.filter(({ AlarmName = '' }) => alarmOfBridge(AlarmName, bridgeName) !== undefined);
 }
 
-export type RaisedAlarm = ReturnType<typeof raisedAlarm>;
-
-export const raisedAlarm = (alarm: MetricAlarm, { bridgeName }: StackOutputs) => ({
-  /** Without the bridge's name. */
+export const raisedAlarm = (alarm: MetricAlarm, { bridgeName }: StackOutputs): RaisedAlarm => ({
   name: alarmOfBridge(alarm.AlarmName ?? '', bridgeName) ?? '',
-  /** The description of the alarm, including the section in the runbook. */
   says: alarm.AlarmDescription ?? '',
   since: alarm.StateUpdatedTimestamp?.toISOString() ?? null,
 });

@@ -1,5 +1,5 @@
 import { type Backlog, shownUrl, type Trouble } from '../../embedded/state/event-log.ts';
-import type { WebhookStatus } from '../../embedded/state/webhooks.ts';
+import type { WebhookStatus as KnownWebhook } from '../../embedded/state/webhooks.ts';
 import type { OnUnreadable } from '../../shared/contract/checks.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { forEachConcurrent } from '../../shared/domain/concurrency.ts';
@@ -9,7 +9,7 @@ import type { Activity } from '../../shared/state/activity.ts';
 import type { Books } from '../../shared/state/books.ts';
 import { accountStatus, heldMs, shownHold, shownPause } from './account-status.ts';
 import type { Bridge, LocalHost } from './bridge.ts';
-import type { StackState } from './stack-state.ts';
+import type { Answers, PrintedHold, StackState, Status, WebhookStatus } from './printed.ts';
 
 type RowsOfStatus = Pick<
   Bridge,
@@ -24,14 +24,8 @@ export interface StatusPorts extends RowsOfStatus {
 /** Number of books read concurrently: there may be a thousand partner accounts. */
 const booksAtOnce = 25;
 
-export type Status = Awaited<ReturnType<typeof readStatus>>;
-
-/**
- * As printed by `status --json`; times are ISO 8601 in UTC, or null. Only a stack has the state of AWS resources.
- *
- * @param only only this partner account; default: all
- */
-export async function readStatus(ports: StatusPorts, nowMs: number, only?: string) {
+/** @param only only this partner account; default: all */
+export async function readStatus(ports: StatusPorts, nowMs: number, only?: string): Promise<Status> {
   const { host } = ports;
   const local = host.kind === 'local' ? host : undefined;
   const unreadableRows: { readonly row: string; readonly issue: string }[] = [];
@@ -82,64 +76,45 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
   return {
     partnerAccounts,
     queue: { waiting, deadLetters },
-    /** In the queue or aside; null when none waits, or this is unknown. */
     oldestWaitingSeconds: waiting > 0 && ages.length > 0 ? Math.max(0, ...ages) : null,
     lastDrain: lastPolled === 0 ? null : toInstant(lastPolled),
-    /** How far ahead the slots of the rate budget are reserved: a new request waits this long. */
     budget: { reservedSeconds: Math.max(0, budget.nextSlotMs - nowMs) / 1000 },
     answers: shownAnswers(activity, nowMs),
-    /** The whole bridge sends nothing until then: the service asked for it, or the circuit is open. */
     pausedUntil: hold ? toInstant(endOfHold(hold)) : null,
     pauseReason: circuit ? 'circuit' : hold ? 'rate-limited' : null,
-    /** The service seems to block this address: after the pause, single trial requests are sent. */
     circuit,
-    /** The hold that the service's answers made, in force or not tried yet; null after a success. */
     hold: bridgeHold,
     paused: shownPause(heldBy(budget, 'operator', nowMs)),
-    /** Stored rows that cannot be read, each with the reason; what they describe is not polled. */
     unreadable: unreadableRows.map(({ issue }) => issue),
-    /** The same, each with the row: `account/NAME`, `feed/NAME/FEED`. */
     unreadableRows,
-    /** Only for an embedded bridge: whether a process runs it. */
     isRunning,
-    /** Only for an embedded bridge: the run whose process does not come to its work, and since when; null if it does. */
     standstill: standstill ? { run: standstill.run, since: toInstant(standstill.since) } : null,
-    /** Only for an embedded bridge: no room is on the disk of the state; null if there is. */
     fullDisk: fullDisk ? { since: fullDisk.since === undefined ? null : toInstant(fullDisk.since) } : null,
-    /** Only for an embedded bridge: accounts that this older copy of the state would publish with used numbers. */
     reusedHistories: local?.reusedHistories(wanted).map(({ name }) => name),
-    /** Only for an embedded bridge. */
     webhooks: local?.webhooks.list().map((webhook) => shownWebhook(webhook, nowMs)),
-    /** Only for an embedded bridge: why standard output takes no events of a run; null if it does. */
     output: isRunning === false ? null : shownTrouble(local?.outputTrouble()),
-    /** Only for an embedded bridge: what waits for standard output; null if no run writes to it. */
     outputEvents: shownEvents(local?.outputEvents()),
     ...ofStack,
   };
 }
 
 /** Whether the hold of the bridge says why feeds are not read. */
-const saysUnread = (hold: ReturnType<typeof shownHold>, nowMs: number): boolean =>
+const saysUnread = (hold: PrintedHold | null, nowMs: number): boolean =>
   hold !== null &&
   (hold.fault === 'rate-limited' || hold.kind === 'circuit' || nowMs - Date.parse(hold.since) >= heldMs);
 
-const shownWebhook = ({ url, oldest, trouble, ...backlog }: WebhookStatus, nowMs: number) => ({
+const shownWebhook = ({ url, oldest, trouble, ...backlog }: KnownWebhook, nowMs: number): WebhookStatus => ({
   address: shownUrl(url),
-  /** `gone`: it answered 410, and gets nothing more in this run. */
-  state:
-    trouble === undefined ? ('delivering' as const) : trouble.gone ? ('gone' as const) : ('failing' as const),
+  state: trouble === undefined ? 'delivering' : trouble.gone ? 'gone' : 'failing',
   ...backlogFacts(backlog),
   oldestSeconds: oldest === undefined ? null : Math.max(0, nowMs - oldest) / 1000,
   failingSince: trouble ? toInstant(trouble.since) : null,
-  /** Why the last attempt failed, in words; null if it succeeded. */
   lastAnswer: trouble?.reason ?? null,
 });
 
 const backlogFacts = ({ waiting, givenUp, maxEvents }: Backlog) => ({
   waiting,
-  /** Number of events that were never sent, because they were too old, or too many waited. */
   givenUp,
-  /** How many may wait; null before the first run with this version. */
   maxEvents: maxEvents ?? null,
 });
 
@@ -151,13 +126,8 @@ const shownTrouble = (trouble: Trouble | undefined) =>
 const minuteMs = 60_000;
 const quarter = 15;
 
-/**
- * What the service answered the functions, or the run, of a bridge in the last quarter of an hour; requests of commands
- * are not counted.
- *
- * @returns null before the first request
- */
-export function shownAnswers(activity: Activity | undefined, nowMs: number) {
+/** Of the functions, or the run; requests of commands are not counted. */
+export function shownAnswers(activity: Activity | undefined, nowMs: number): Answers | null {
   if (!activity) return null;
   const { maxRequestsPerSecond } = activity;
   const now = Math.floor(nowMs / minuteMs);
@@ -171,16 +141,13 @@ export function shownAnswers(activity: Activity | undefined, nowMs: number) {
     Math.min(1, requestsIn(counts) / (length * 60 * maxRequestsPerSecond));
   return {
     ...answered(all),
-    /** The part of the rate that requests used, and in the busiest minute: 0 to 1. */
     rateUsed: used(all, quarter),
     rateUsedAtMost: Math.max(0, ...recent.map((counts) => used(counts, 1))),
     maxRequestsPerSecond,
-    /** The last half hour, oldest first; a minute without requests is left out. */
     minutes: minutes.map(({ minute, counts }) => ({ at: toInstant(minute * minuteMs), ...answered(counts) })),
   };
 }
 
-/** By kind: `ok`, `5xx`, `none` (no answer), or the kind of the fault; and how long an answer took on average. */
 function answered({ ms = 0, ...counts }: Counters) {
   const count = requestsIn(counts) - (counts.none ?? 0);
   return { counts: counts as Counters, meanMs: count > 0 ? Math.round(ms / count) : null };

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seededRandom } from '../../kits/typescript/testing/player.ts';
-import type { Status } from '../../operators/operations/status.ts';
+import type { Status } from '../../operators/operations/printed.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/server.ts';
 import { bridgeFlags } from '../../tools/release/bridge-flags.ts';
 

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { stateFileIn } from '../../embedded/state/file/private-folder.ts';
-import type { Status } from '../../operators/operations/status.ts';
+import type { Status } from '../../operators/operations/printed.ts';
 import { checked } from '../../shared/contract/checks.ts';
 import { type AdvertEvent, envelope } from '../../shared/contract/events.ts';
 import type { ChaosBridge, Ended } from './bridge.ts';

@@ -1,7 +1,6 @@
 import packageJson from '../../../package.json' with { type: 'json' };
 import { type Clock, systemClock } from '../../../shared/domain/clock.ts';
 import { type Counters, sumOf } from '../../../shared/ports/store.ts';
-import type { AccountStatus } from '../../operations/account-status.ts';
 import { requireKnown } from '../../operations/errors.ts';
 import {
   deliveryOf,
@@ -10,7 +9,8 @@ import {
   mendText,
   needsAttention,
 } from '../../operations/findings/findings.ts';
-import { readStatus, type Status } from '../../operations/status.ts';
+import type { AccountStatus, Status } from '../../operations/printed.ts';
+import { readStatus } from '../../operations/status.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { clearScreen, type ExitCode, exitCodes, firstScreen, type Line } from '../shared/io.ts';

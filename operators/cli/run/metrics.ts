@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { isLoopback } from '../../../shared/contract/settings.ts';
 import { deliveryOf, type Finding } from '../../operations/findings/findings.ts';
-import type { Status } from '../../operations/status.ts';
+import type { Status } from '../../operations/printed.ts';
 import { closeServer, listenOn } from '../shared/loopback.ts';
 
 interface Looked {

@@ -26,7 +26,8 @@ export function factLines(facts: Facts): string[] {
 }
 
 /** Facts of several things of one kind as a table, whose head has their names. */
-export function factTable(facts: readonly Facts[]): Line[] {
+export function factTable(things: readonly object[]): Line[] {
+  const facts = things as readonly Facts[];
   const columns = [...new Set(facts.flatMap((row) => Object.keys(row)))];
   const heads = columns.map((column) => wordsOf(column).toUpperCase());
   const rows = facts.map((row) => columns.map((column) => cellOf(column, row[column])));

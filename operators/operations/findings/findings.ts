@@ -5,7 +5,7 @@
 import type { FaultKind } from '../../../shared/domain/faults.ts';
 import { printableLine } from '../../../shared/domain/text.ts';
 import { namesText, type Problem } from '../errors.ts';
-import type { Status } from '../status.ts';
+import type { Status } from '../printed.ts';
 import {
   exceptions,
   type Finding,

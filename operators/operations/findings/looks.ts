@@ -3,11 +3,10 @@
 import { kindOfReader } from '../../../embedded/state/event-log.ts';
 import { attentionAlarms } from '../../../shared/contract/names.ts';
 import { sumOf } from '../../../shared/ports/store.ts';
-import { type AccountStatus, heldMs, type ShownPause } from '../account-status.ts';
+import { heldMs } from '../account-status.ts';
 import { applicationWords, namesText } from '../errors.ts';
 import { duration } from '../figures.ts';
-import type { RaisedAlarm } from '../stack-state.ts';
-import type { Status } from '../status.ts';
+import type { AccountStatus, PrintedPause, RaisedAlarm, Status } from '../printed.ts';
 import { type Finding, type FindingOptions, type Found, type Mends, maxNames } from './finding.ts';
 
 type Look = (status: Status, options: FindingOptions) => Found | readonly Found[] | false;
@@ -170,7 +169,7 @@ export const looks: Readonly<Record<string, Look>> = {
 
 const triesAt = (hold?: AccountStatus['hold']): string =>
   `A bridge that runs tries again by itself${hold?.until ? ` after ${hold.until}` : ''}.`;
-const pausedText = ({ who, reason }: ShownPause): string =>
+const pausedText = ({ who, reason }: PrintedPause): string =>
   `paused by ${who}${reason === null ? '' : ` (${reason})`}`;
 
 type Named = Pick<AccountStatus, 'name' | 'reason'> & Partial<AccountStatus>;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Status } from '../../../operators/operations/status.ts';
+import type { Status } from '../../../operators/operations/printed.ts';
 import { repository } from '../emulator/cloud.ts';
 import type { Processes, RunOptions } from '../emulator/processes.ts';
 import type { Values } from './cdk.ts';

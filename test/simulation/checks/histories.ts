@@ -1,5 +1,6 @@
 /** Checks `history-answers`: what the command `history` says about an advert agrees with what the model observed. */
-import { type AdvertHistory, readHistory } from '../../../operators/operations/history.ts';
+import { readHistory } from '../../../operators/operations/history.ts';
+import type { AdvertHistory } from '../../../operators/operations/printed.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { type Listing, type Published, subjectOf } from '../model/history.ts';
 import type { SimWorld } from '../world/sim-world.ts';

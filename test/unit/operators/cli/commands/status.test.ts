@@ -3,7 +3,7 @@ import { statusLines, watch } from '../../../../../operators/cli/commands/status
 import { textOf as lineText } from '../../../../../operators/cli/shared/io.ts';
 import { localTarget, stackTarget, type Target } from '../../../../../operators/cli/shared/target.ts';
 import { findingsOf } from '../../../../../operators/operations/findings/findings.ts';
-import type { Status } from '../../../../../operators/operations/status.ts';
+import type { Status } from '../../../../../operators/operations/printed.ts';
 import { emptyBooks } from '../../../../../shared/state/books.ts';
 import { stopped, tokenHold } from '../../../../helpers/holds.ts';
 import { feedProblem, stuckUntil } from '../../../../helpers/records.ts';
