@@ -92,188 +92,186 @@ async function publish(advertIds: readonly string[]): Promise<void> {
   await work();
 }
 
-describe('a backfill', () => {
-  const run = (source: AdvertSource, options: Partial<WalkOptions<BackfillProgress>> = {}) =>
-    backfill(bridge(), { key, source, signal, ...options });
-  const counted = () => listedByOperations(world.state.store, key);
-  const stored = () => world.state.backfills.read(key);
-  /** As another process writes. */
-  const change = (more: Partial<BackfillProgress>) =>
-    world.state.backfills.change(key, 0, (before) => before && { ...before, ...more });
-  /** Ended after its first page. */
-  async function unfinished(): Promise<void> {
-    meanwhile = [() => undefined, () => (isRefusing = true)];
-    await expect(run(listOf(['1', '2'], ['3', '4']))).rejects.toMatchObject({ code: 'transient' });
-    isRefusing = false;
-    sent = [];
-  }
+const run = (source: AdvertSource, options: Partial<WalkOptions<BackfillProgress>> = {}) =>
+  backfill(bridge(), { key, source, signal, ...options });
+const counted = () => listedByOperations(world.state.store, key);
+const stored = () => world.state.backfills.read(key);
+/** As another process writes. */
+const change = (more: Partial<BackfillProgress>) =>
+  world.state.backfills.change(key, 0, (before) => before && { ...before, ...more });
+/** Ended after its first page. */
+async function unfinished(): Promise<void> {
+  meanwhile = [() => undefined, () => (isRefusing = true)];
+  await expect(run(listOf(['1', '2'], ['3', '4']))).rejects.toMatchObject({ code: 'transient' });
+  isRefusing = false;
+  sent = [];
+}
 
-  it('a backfill queues every advert of the list, page by page', async () => {
-    const result = await run(listOf(['1', '2'], ['3']));
+it('a backfill queues every advert of the list, page by page', async () => {
+  const result = await run(listOf(['1', '2'], ['3']));
 
-    const listedAt = '2026-11-20T12:00:00.000Z';
-    const message = { ...key, feed: 'adverts', cause: 'backfill', listedAt };
-    expect(sent).toEqual([
-      [
-        { ...message, key: 'id-2:1', advertId: '1', correlationId: 'id-2' },
-        { ...message, key: 'id-2:2', advertId: '2', correlationId: 'id-2' },
-      ],
-      [{ ...message, key: 'id-3:3', advertId: '3', correlationId: 'id-3' }],
-    ]);
-    expect(result).toEqual({
-      end: 'done',
-      progress: {
-        ...{ id: 'id-1', state: 'done', source: 'list', position: 2, listed: 3, malformed: 0 },
-        startedAt: listedAt,
-      },
-    });
-    expect(await stored()).toEqual(result.progress);
-    expect(await counted()).toBe(3);
+  const listedAt = '2026-11-20T12:00:00.000Z';
+  const message = { ...key, feed: 'adverts', cause: 'backfill', listedAt };
+  expect(sent).toEqual([
+    [
+      { ...message, key: 'id-2:1', advertId: '1', correlationId: 'id-2' },
+      { ...message, key: 'id-2:2', advertId: '2', correlationId: 'id-2' },
+    ],
+    [{ ...message, key: 'id-3:3', advertId: '3', correlationId: 'id-3' }],
+  ]);
+  expect(result).toEqual({
+    end: 'done',
+    progress: {
+      ...{ id: 'id-1', state: 'done', source: 'list', position: 2, listed: 3, malformed: 0 },
+      startedAt: listedAt,
+    },
+  });
+  expect(await stored()).toEqual(result.progress);
+  expect(await counted()).toBe(3);
+});
+
+it('a backfill counts what is no advert ID and sends each advert once', async () => {
+  const result = await run(listOf(['1', '../x', '1', 7], ['', '2', '1', null], ['x']));
+
+  expect(result).toMatchObject({ end: 'done', progress: { listed: 3, malformed: 4 } });
+  // A number is an ID, as it is in the feed.
+  expect(sentIds()).toEqual([['1', '7'], ['2']]);
+  expect(await world.state.deadLetters.list()).toEqual([]);
+});
+
+it('a backfill lists a page again that the queue did not take whole', async () => {
+  await unfinished();
+  expect(await stored()).toMatchObject({ position: 1, listed: 2, state: 'running' });
+  isRefusing = true;
+  await expect(run(listOf(['1', '2'], ['3', '4']))).rejects.toMatchObject({ code: 'transient' });
+  isRefusing = false;
+
+  const result = await run(listOf(['1', '2'], ['3', '4']));
+
+  expect(result).toMatchObject({ end: 'done', progress: { listed: 4 } });
+  expect(sentIds()).toEqual([
+    ['3', '4'],
+    ['3', '4'],
+  ]);
+  expect(new Set(sent.flat().map((message) => message.key))).toHaveLength(4);
+});
+
+it('a backfill ends at a page that comes again: the list would never end', async () => {
+  const listAdverts = async () => ({ data: ['1', '2'] }) as never;
+  const service = async () => ({ listAdverts, readPage: listAdverts });
+  const source = listSource({ service, clock: world.clock }, key, { paging: 'page', pageSize: 2 });
+
+  await expect(run(source)).rejects.toMatchObject({ code: 'contract-broken' });
+  expect(await stored()).toMatchObject({ position: 1, listed: 2, state: 'running' });
+});
+
+it('a backfill ends after its page when it is told to, and goes on later', async () => {
+  const controller = new AbortController();
+  meanwhile = [() => undefined, () => controller.abort()];
+  const source = listOf(['1', '2'], ['3']);
+
+  const stopped = await run(source, { signal: controller.signal });
+  world.clock.advance(60_000);
+  const done = await run(source);
+
+  expect(stopped).toMatchObject({ end: 'stopped', progress: { state: 'running', position: 1, listed: 2 } });
+  const { startedAt } = stopped.progress;
+  expect(done).toMatchObject({ end: 'done', progress: { listed: 3, startedAt } });
+  expect(sentIds()).toEqual([['1', '2'], ['3']]);
+});
+
+describe('while more than 500 messages wait', () => {
+  const source = listOf(idsUpTo(501), ['502']);
+  beforeEach(() => {
+    for (const advertId of idsUpTo(502)) world.service.know(advertId, 'active');
   });
 
-  it('a backfill counts what is no advert ID and sends each advert once', async () => {
-    const result = await run(listOf(['1', '../x', '1', 7], ['', '2', '1', null], ['x']));
+  it('a backfill adds nothing while more than 500 messages wait', async () => {
+    const waits: boolean[] = [];
 
-    expect(result).toMatchObject({ end: 'done', progress: { listed: 3, malformed: 4 } });
-    // A number is an ID, as it is in the feed.
-    expect(sentIds()).toEqual([['1', '7'], ['2']]);
-    expect(await world.state.deadLetters.list()).toEqual([]);
+    const result = await run(source, { onProgress: (_, isWaiting) => waits.push(isWaiting) });
+
+    expect(result).toMatchObject({ end: 'done', progress: { listed: 502 } });
+    expect(waits).toEqual([false, true, false, false]);
   });
 
-  it('a backfill lists a page again that the queue did not take whole', async () => {
-    await unfinished();
-    expect(await stored()).toMatchObject({ position: 1, listed: 2, state: 'running' });
-    isRefusing = true;
-    await expect(run(listOf(['1', '2'], ['3', '4']))).rejects.toMatchObject({ code: 'transient' });
-    isRefusing = false;
+  it('a backfill stops when nothing takes its messages, and goes on there', async () => {
+    isRunning = false;
 
-    const result = await run(listOf(['1', '2'], ['3', '4']));
-
-    expect(result).toMatchObject({ end: 'done', progress: { listed: 4 } });
-    expect(sentIds()).toEqual([
-      ['3', '4'],
-      ['3', '4'],
-    ]);
-    expect(new Set(sent.flat().map((message) => message.key))).toHaveLength(4);
+    expect(await run(source)).toMatchObject({ end: 'stuck', progress: { listed: 501 } });
+    await work();
+    expect(await run(source)).toMatchObject({ end: 'done', progress: { listed: 502 } });
   });
 
-  it('a backfill ends at a page that comes again: the list would never end', async () => {
-    const listAdverts = async () => ({ data: ['1', '2'] }) as never;
-    const service = async () => ({ listAdverts, readPage: listAdverts });
-    const source = listSource({ service, clock: world.clock }, key, { paging: 'page', pageSize: 2 });
+  it.each<[string, (stop: AbortController) => unknown, object]>([
+    ['is told to stop', (stop) => stop.abort(), { end: 'stopped' }],
+    ['is paused', () => pauseBackfill(world.state, key), { end: 'paused' }],
+    [
+      'is continued elsewhere',
+      () => change({ id: 'theirs' }),
+      { end: 'taken-over', progress: { id: 'theirs' } },
+    ],
+  ])('a backfill in a long queue ends when it %s', async (_, happens, expected) => {
+    const stop = new AbortController();
+    const onProgress = (_progress: unknown, isWaiting: boolean) => isWaiting && void happens(stop);
 
-    await expect(run(source)).rejects.toMatchObject({ code: 'contract-broken' });
-    expect(await stored()).toMatchObject({ position: 1, listed: 2, state: 'running' });
+    expect(await run(source, { signal: stop.signal, onProgress })).toMatchObject(expected);
+    expect(sent).toHaveLength(1);
   });
+});
 
-  it('a backfill ends after its page when it is told to, and goes on later', async () => {
-    const controller = new AbortController();
-    meanwhile = [() => undefined, () => controller.abort()];
-    const source = listOf(['1', '2'], ['3']);
+it('a backfill leaves an unfinished one of another source as it is', async () => {
+  await unfinished();
+  const progress = await stored();
 
-    const stopped = await run(source, { signal: controller.signal });
-    world.clock.advance(60_000);
-    const done = await run(source);
+  await expect(run({ ...listOf(['8']), name: 'file' })).rejects.toThrow(/another source \(list\)/);
+  expect([await stored(), sent]).toEqual([progress, []]);
+});
 
-    expect(stopped).toMatchObject({ end: 'stopped', progress: { state: 'running', position: 1, listed: 2 } });
-    const { startedAt } = stopped.progress;
-    expect(done).toMatchObject({ end: 'done', progress: { listed: 3, startedAt } });
-    expect(sentIds()).toEqual([['1', '2'], ['3']]);
-  });
+it.each(['list', 'file'])('a backfill begins anew with --restart: from %s', async (name) => {
+  await unfinished();
+  world.clock.advance(1_000);
 
-  describe('while more than 500 messages wait', () => {
-    const source = listOf(idsUpTo(501), ['502']);
-    beforeEach(() => {
-      for (const advertId of idsUpTo(502)) world.service.know(advertId, 'active');
-    });
+  const result = await run({ ...listOf(['1', '2'], ['3']), name }, { restart: true });
 
-    it('a backfill adds nothing while more than 500 messages wait', async () => {
-      const waits: boolean[] = [];
+  const startedAt = '2026-11-20T12:00:01.000Z';
+  expect(result).toMatchObject({ end: 'done', progress: { source: name, listed: 3, startedAt } });
+  expect(result.progress.id).not.toBe('id-1');
+});
 
-      const result = await run(source, { onProgress: (_, isWaiting) => waits.push(isWaiting) });
+it('a backfill begins anew when the one before is done', async () => {
+  await run(listOf(['1']));
 
-      expect(result).toMatchObject({ end: 'done', progress: { listed: 502 } });
-      expect(waits).toEqual([false, true, false, false]);
-    });
+  const result = await run({ ...listOf(['1', '2']), name: 'file' });
 
-    it('a backfill stops when nothing takes its messages, and goes on there', async () => {
-      isRunning = false;
+  expect(result).toMatchObject({ end: 'done', progress: { id: 'id-3', source: 'file', listed: 2 } });
+});
 
-      expect(await run(source)).toMatchObject({ end: 'stuck', progress: { listed: 501 } });
-      await work();
-      expect(await run(source)).toMatchObject({ end: 'done', progress: { listed: 502 } });
-    });
+it('a backfill paused while it sends a page goes on after that page', async () => {
+  meanwhile = [() => undefined, () => pauseBackfill(world.state, key)];
+  const source = listOf(['1', '2'], ['3']);
 
-    it.each<[string, (stop: AbortController) => unknown, object]>([
-      ['is told to stop', (stop) => stop.abort(), { end: 'stopped' }],
-      ['is paused', () => pauseBackfill(world.state, key), { end: 'paused' }],
-      [
-        'is continued elsewhere',
-        () => change({ id: 'theirs' }),
-        { end: 'taken-over', progress: { id: 'theirs' } },
-      ],
-    ])('a backfill in a long queue ends when it %s', async (_, happens, expected) => {
-      const stop = new AbortController();
-      const onProgress = (_progress: unknown, isWaiting: boolean) => isWaiting && void happens(stop);
+  const result = await run(source);
 
-      expect(await run(source, { signal: stop.signal, onProgress })).toMatchObject(expected);
-      expect(sent).toHaveLength(1);
-    });
-  });
+  expect(result).toMatchObject({ end: 'paused', progress: { state: 'paused', position: 1, listed: 2 } });
+  expect(await counted()).toBe(2);
+  expect(await run(source)).toMatchObject({ end: 'done', progress: { listed: 3 } });
+  expect(sentIds()).toEqual([['1', '2'], ['3']]);
+});
 
-  it('a backfill leaves an unfinished one of another source as it is', async () => {
-    await unfinished();
-    const progress = await stored();
+it.each<[string, Partial<BackfillProgress>]>([
+  ['continues it, or has begun another one', { id: 'theirs' }],
+  ['has continued it to its end', { id: 'theirs', position: 9, state: 'done' }],
+  ['has begun and paused another one', { id: 'theirs', state: 'paused' }],
+])('a backfill leaves its progress to another process that %s', async (_, more) => {
+  meanwhile = [() => undefined, () => change(more)];
 
-    await expect(run({ ...listOf(['8']), name: 'file' })).rejects.toThrow(/another source \(list\)/);
-    expect([await stored(), sent]).toEqual([progress, []]);
-  });
+  const result = await run(listOf(['1', '2'], ['3']));
 
-  it.each(['list', 'file'])('a backfill begins anew with --restart: from %s', async (name) => {
-    await unfinished();
-    world.clock.advance(1_000);
-
-    const result = await run({ ...listOf(['1', '2'], ['3']), name }, { restart: true });
-
-    const startedAt = '2026-11-20T12:00:01.000Z';
-    expect(result).toMatchObject({ end: 'done', progress: { source: name, listed: 3, startedAt } });
-    expect(result.progress.id).not.toBe('id-1');
-  });
-
-  it('a backfill begins anew when the one before is done', async () => {
-    await run(listOf(['1']));
-
-    const result = await run({ ...listOf(['1', '2']), name: 'file' });
-
-    expect(result).toMatchObject({ end: 'done', progress: { id: 'id-3', source: 'file', listed: 2 } });
-  });
-
-  it('a backfill paused while it sends a page goes on after that page', async () => {
-    meanwhile = [() => undefined, () => pauseBackfill(world.state, key)];
-    const source = listOf(['1', '2'], ['3']);
-
-    const result = await run(source);
-
-    expect(result).toMatchObject({ end: 'paused', progress: { state: 'paused', position: 1, listed: 2 } });
-    expect(await counted()).toBe(2);
-    expect(await run(source)).toMatchObject({ end: 'done', progress: { listed: 3 } });
-    expect(sentIds()).toEqual([['1', '2'], ['3']]);
-  });
-
-  it.each<[string, Partial<BackfillProgress>]>([
-    ['continues it, or has begun another one', { id: 'theirs' }],
-    ['has continued it to its end', { id: 'theirs', position: 9, state: 'done' }],
-    ['has begun and paused another one', { id: 'theirs', state: 'paused' }],
-  ])('a backfill leaves its progress to another process that %s', async (_, more) => {
-    meanwhile = [() => undefined, () => change(more)];
-
-    const result = await run(listOf(['1', '2'], ['3']));
-
-    expect(result).toMatchObject({ end: 'taken-over', progress: more });
-    expect(await stored()).toMatchObject({ listed: 0, ...more });
-    expect(await counted()).toBe(2);
-    expect(sentIds()).toEqual([['1', '2']]);
-  });
+  expect(result).toMatchObject({ end: 'taken-over', progress: more });
+  expect(await stored()).toMatchObject({ listed: 0, ...more });
+  expect(await counted()).toBe(2);
+  expect(sentIds()).toEqual([['1', '2']]);
 });
 
 describe('an audit', () => {

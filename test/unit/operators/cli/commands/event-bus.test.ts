@@ -72,94 +72,92 @@ describe.each([classic, custom])('an event for %s', (arn) => {
   });
 });
 
-describe('run --event-bus', () => {
-  it('run publishes on a classic and a custom bus, each with every event', async ({ onTestFinished }) => {
-    const { sandbox, buses, runUntilIdle } = await startPublishing(
-      `--event-bus ${classic} --event-bus ${custom}`,
-    );
-    onTestFinished(buses.stop);
-    const [id = ''] = sandbox.control.createAdverts(3, { status: 'new' });
-    const first = await runUntilIdle();
-    sandbox.control.setStatus(id, 'active');
-    const second = await runUntilIdle();
+it('run publishes on a classic and a custom bus, each with every event', async ({ onTestFinished }) => {
+  const { sandbox, buses, runUntilIdle } = await startPublishing(
+    `--event-bus ${classic} --event-bus ${custom}`,
+  );
+  onTestFinished(buses.stop);
+  const [id = ''] = sandbox.control.createAdverts(3, { status: 'new' });
+  const first = await runUntilIdle();
+  sandbox.control.setStatus(id, 'active');
+  const second = await runUntilIdle();
 
-    expect([first.exitCode, second.exitCode, first.stdout]).toEqual([0, 0, '']);
-    const idsOf = (isCustom: boolean) =>
-      buses.accepted.filter(({ group }) => (group !== undefined) === isCustom).map(({ eventId }) => eventId);
-    expect(idsOf(true)).toHaveLength(4);
-    expect([...idsOf(false)].sort()).toEqual([...idsOf(true)].sort());
-    const ofFirst = idsOf(true).filter((eventId) => eventId.includes(`/${id}/`));
-    expect(ofFirst.map((eventId) => eventId.split('/').at(-1))).toEqual(['1', '2']);
+  expect([first.exitCode, second.exitCode, first.stdout]).toEqual([0, 0, '']);
+  const idsOf = (isCustom: boolean) =>
+    buses.accepted.filter(({ group }) => (group !== undefined) === isCustom).map(({ eventId }) => eventId);
+  expect(idsOf(true)).toHaveLength(4);
+  expect([...idsOf(false)].sort()).toEqual([...idsOf(true)].sort());
+  const ofFirst = idsOf(true).filter((eventId) => eventId.includes(`/${id}/`));
+  expect(ofFirst.map((eventId) => eventId.split('/').at(-1))).toEqual(['1', '2']);
+});
+
+it.each([classic, custom])('run says at its start that there is no %s', async (arn) => {
+  const { buses, run } = await startPublishing('');
+  onTestFinished(buses.stop);
+  buses.fail('missing');
+  const stop = new AbortController();
+  let written = '';
+  const { exitCode } = await run(`run ${quick} --event-bus ${arn}`, {
+    signal: stop.signal,
+    onOutput(text) {
+      written += text;
+      if (written.includes('ResourceNotFound')) stop.abort();
+    },
   });
 
-  it.each([classic, custom])('run says at its start that there is no %s', async (arn) => {
-    const { buses, run } = await startPublishing('');
-    onTestFinished(buses.stop);
-    buses.fail('missing');
-    const stop = new AbortController();
-    let written = '';
-    const { exitCode } = await run(`run ${quick} --event-bus ${arn}`, {
-      signal: stop.signal,
-      onOutput(text) {
-        written += text;
-        if (written.includes('ResourceNotFound')) stop.abort();
-      },
-    });
+  expect(written).toMatch(/an event bus cannot be seen.*there is no such bus\. Check its ARN/);
+  expect(exitCode).toBe(0);
+});
 
-    expect(written).toMatch(/an event bus cannot be seen.*there is no such bus\. Check its ARN/);
-    expect(exitCode).toBe(0);
+it('run keeps the events of a bus that AWS denies, and says what to allow', async ({ onTestFinished }) => {
+  const { sandbox, buses, run } = await startPublishing('');
+  onTestFinished(buses.stop);
+  sandbox.control.createAdverts(2);
+  buses.fail(...Array.from({ length: 200 }, () => 'denied' as const));
+  const stop = new AbortController();
+  let written = '';
+  await run(`run ${quick} --event-bus ${custom} --stdout`, {
+    signal: stop.signal,
+    onOutput(text) {
+      written += text;
+      if (written.includes('AccessDenied') && written.match(/"sequence":1/g)?.length === 2) stop.abort();
+    },
   });
+  const status = await run('status --json');
+  const forgotten = await run(`webhook ${custom} --forget --json`);
 
-  it('run keeps the events of a bus that AWS denies, and says what to allow', async ({ onTestFinished }) => {
-    const { sandbox, buses, run } = await startPublishing('');
-    onTestFinished(buses.stop);
-    sandbox.control.createAdverts(2);
-    buses.fail(...Array.from({ length: 200 }, () => 'denied' as const));
-    const stop = new AbortController();
-    let written = '';
-    await run(`run ${quick} --event-bus ${custom} --stdout`, {
-      signal: stop.signal,
-      onOutput(text) {
-        written += text;
-        if (written.includes('AccessDenied') && written.match(/"sequence":1/g)?.length === 2) stop.abort();
-      },
-    });
-    const status = await run('status --json');
-    const forgotten = await run(`webhook ${custom} --forget --json`);
+  expect(written).toContain('Allow events:PutEvents on this bus (AccessDeniedException)');
+  const shown = { address: custom, state: 'failing', waiting: 2 };
+  expect(JSON.parse(status.stdout).webhooks).toEqual([expect.objectContaining(shown)]);
+  expect(JSON.parse(forgotten.stdout)).toMatchObject({ forgotten: true, events: 2 });
+});
 
-    expect(written).toContain('Allow events:PutEvents on this bus (AccessDeniedException)');
-    const shown = { address: custom, state: 'failing', waiting: 2 };
-    expect(JSON.parse(status.stdout).webhooks).toEqual([expect.objectContaining(shown)]);
-    expect(JSON.parse(forgotten.stdout)).toMatchObject({ forgotten: true, events: 2 });
-  });
+it.each([
+  ['is a fault of', 'missing', 'fault', /no such bus\. Check its ARN/],
+  ['is no fault of', 'unseen', 'ok', /each is there/],
+] as const)('%s doctor when the bus of a run is %s', async (_, fault, result, says) => {
+  const { buses, run, runUntilIdle } = await startPublishing(`--event-bus ${classic}`);
+  onTestFinished(buses.stop);
+  await runUntilIdle();
+  buses.fail(fault);
 
-  it.each([
-    ['is a fault of', 'missing', 'fault', /no such bus\. Check its ARN/],
-    ['is no fault of', 'unseen', 'ok', /each is there/],
-  ] as const)('%s doctor when the bus of a run is %s', async (_, fault, result, says) => {
-    const { buses, run, runUntilIdle } = await startPublishing(`--event-bus ${classic}`);
-    onTestFinished(buses.stop);
-    await runUntilIdle();
-    buses.fail(fault);
+  const { stdout } = await run('doctor --json');
 
-    const { stdout } = await run('doctor --json');
+  const found = JSON.parse(stdout).checks.find(({ name }: { name: string }) => name === 'event-buses');
+  expect(found).toMatchObject({ result, says: expect.stringMatching(says) });
+  if (fault === 'missing') expect(found.mend).toContain(`webhook ${classic} --forget`);
+});
 
-    const found = JSON.parse(stdout).checks.find(({ name }: { name: string }) => name === 'event-buses');
-    expect(found).toMatchObject({ result, says: expect.stringMatching(says) });
-    if (fault === 'missing') expect(found.mend).toContain(`webhook ${classic} --forget`);
-  });
-
-  it.each([
-    ['adverts', 'expected the ARN of an event bus, arn:aws:events:'],
-    ['arn:aws:sqs:eu-west-1:111122223333:adverts', 'this one is of another service'],
-    ['arn:aws:events:eu-west-1:111122223333:event-busv2/adverts', 'ends with its ID'],
-    ['arn:aws:events:eu-west-1:1111:event-bus/adverts', 'expected arn:aws:events:REGION:ACCOUNT:'],
-    [classic.replace('aws', 'aws-cn'), 'expected the partition aws for this region, not aws-cn'],
-    [custom.replace('eu-west-1', 'cn-north-1'), 'expected the partition aws-cn for this region, not aws'],
-  ])('run refuses %s as a bus', async (arn, says) => {
-    const { run } = await startConnected();
-    const { exitCode, stderr } = await run(`run --until-idle --event-bus ${arn}`);
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain(says);
-  });
+it.each([
+  ['adverts', 'expected the ARN of an event bus, arn:aws:events:'],
+  ['arn:aws:sqs:eu-west-1:111122223333:adverts', 'this one is of another service'],
+  ['arn:aws:events:eu-west-1:111122223333:event-busv2/adverts', 'ends with its ID'],
+  ['arn:aws:events:eu-west-1:1111:event-bus/adverts', 'expected arn:aws:events:REGION:ACCOUNT:'],
+  [classic.replace('aws', 'aws-cn'), 'expected the partition aws for this region, not aws-cn'],
+  [custom.replace('eu-west-1', 'cn-north-1'), 'expected the partition aws-cn for this region, not aws'],
+])('run refuses %s as a bus', async (arn, says) => {
+  const { run } = await startConnected();
+  const { exitCode, stderr } = await run(`run --until-idle --event-bus ${arn}`);
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain(says);
 });

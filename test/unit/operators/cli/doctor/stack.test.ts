@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { CreateQueueCommand } from '@aws-sdk/client-sqs';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { anAlarm, aSecret, beforeEachStack, type PlayedStack, policyOf, refusing } from '../played-stack.ts';
 import { cli } from '../run-cli.ts';
 import { badIn, expectFound, resultsIn, rowsOf } from './results.ts';
@@ -203,160 +203,145 @@ function expectOnlyReads(): void {
   expect(stack.calls().map(({ operation }) => operation)).not.toContain('GetSecretValue');
 }
 
-describe('doctor of a stack', () => {
-  it.each([
-    ['one bus', {}],
-    [
-      'both',
-      custom({ customPolicy: statement('AccountsSubscribe', { Action: ['events:CreateSubscriber'] }) }),
-    ],
-  ])('doctor of a stack finds nothing when all is right with %s', async (_, plant) => {
+it.each([
+  ['one bus', {}],
+  ['both', custom({ customPolicy: statement('AccountsSubscribe', { Action: ['events:CreateSubscriber'] }) })],
+])('doctor of a stack finds nothing when all is right with %s', async (_, plant) => {
+  await plantIn(plant);
+  stack.forgetCalls();
+
+  const ended = await doctor();
+
+  expect(badIn(resultsIn(ended))).toEqual([]);
+  expect(resultsIn(ended).filter(({ result }) => result === 'skipped')).toEqual([]);
+  expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+  expectOnlyReads();
+  expect(stack.calls().length).toBeGreaterThan(25);
+});
+
+it.each(rows)(
+  'doctor of a stack has the %s when there is %s, and nothing else',
+  async (found, _is, plant, mend) => {
     await plantIn(plant);
     stack.forgetCalls();
 
-    const ended = await doctor();
+    expectFound(await doctor(), { found, mend });
 
-    expect(badIn(resultsIn(ended))).toEqual([]);
-    expect(resultsIn(ended).filter(({ result }) => result === 'skipped')).toEqual([]);
-    expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
     expectOnlyReads();
-    expect(stack.calls().length).toBeGreaterThan(25);
-  });
+  },
+);
 
-  it.each(rows)(
-    'doctor of a stack has the %s when there is %s, and nothing else',
-    async (found, _is, plant, mend) => {
-      await plantIn(plant);
-      stack.forgetCalls();
+it.each([
+  [
+    'organizations that the stack names keep rules of their own',
+    'OrganizationMakeRules',
+    { Condition: { StringEquals: { 'aws:PrincipalOrgID': 'o-1' } } },
+  ],
+  ['the owner of another bus decide on its policy', 'Other', {}],
+])('doctor of a stack lets %s', async (_, Sid, change) => {
+  stack.played.ownsBus = Sid !== 'Other';
+  stack.played.policy = statement(Sid, { Principal: '*', ...change });
 
-      expectFound(await doctor(), { found, mend });
+  expect(badIn(resultsIn(await doctor()))).toEqual([]);
+});
 
-      expectOnlyReads();
-    },
+const page = readFileSync('docs/operate/doctor.md', 'utf8');
+const checksOf = (where: string) => {
+  const [, table = ''] = new RegExp(`^\\| on ${where} \\|.*\\n((?:\\|.*\\n)+)`, 'm').exec(page) ?? [];
+  return [...table.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, name = '']) => name);
+};
+const namesOf = async (args: string) => resultsIn(await cli(args)).map(({ name }) => name);
+
+it('docs/operate/doctor.md lists every check of each kind of bridge', async () => {
+  expect([...checksOf('every bridge'), ...checksOf('a stack')].toSorted()).toEqual(
+    (await namesOf('doctor --json')).toSorted(),
   );
+  expect([...checksOf('every bridge'), ...checksOf('an embedded bridge')].toSorted()).toEqual(
+    (await namesOf('doctor --json --local no-such-folder')).toSorted(),
+  );
+});
 
-  it.each([
-    [
-      'organizations that the stack names keep rules of their own',
-      'OrganizationMakeRules',
-      { Condition: { StringEquals: { 'aws:PrincipalOrgID': 'o-1' } } },
-    ],
-    ['the owner of another bus decide on its policy', 'Other', {}],
-  ])('doctor of a stack lets %s', async (_, Sid, change) => {
-    stack.played.ownsBus = Sid !== 'Other';
-    stack.played.policy = statement(Sid, { Principal: '*', ...change });
+it('docs/operate/doctor.md lists exactly the permissions that calls need', async () => {
+  await plantIn(custom({}));
+  stack.forgetCalls();
+  await doctor();
+  const [, actions = ''] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
 
-    expect(badIn(resultsIn(await doctor()))).toEqual([]);
+  const made = new Set(stack.calls().map(({ action }) => action));
+  made.delete('sts:GetCallerIdentity'); // Nobody needs a permission for it.
+  const { Statement } = JSON.parse(actions) as { Statement: { Action: string[] }[] };
+  expect(Statement.flatMap(({ Action }) => Action).toSorted()).toEqual([...made].toSorted());
+});
+
+it('a missing stack is the one fault, and all that needs it is skipped', async () => {
+  const absent = named('ValidationError', 'Stack with id AdvertBridge does not exist');
+  stack.answers.DescribeStacks = refusing(absent);
+
+  const ended = await doctor();
+
+  expectFound(ended, {
+    found: 'stack fault',
+    mend: 'npx cdk deploy',
+  });
+  const skipped = resultsIn(ended).filter(({ result }) => result === 'skipped');
+  expect(skipped.length).toBeGreaterThan(15);
+  for (const { says } of skipped)
+    expect(says).toMatch(/^needs the stack: see stack$|see application-credentials/);
+});
+
+it('refused credentials are the one fault, and all else is skipped', async () => {
+  stack.played.unknown = named('ExpiredTokenException');
+  stack.answers.DescribeStacks = refusing(stack.played.unknown);
+
+  const ended = await doctor();
+
+  expectFound(ended, {
+    found: 'identity fault',
+    mend: 'aws sso login',
+  });
+  expect(new Set(resultsIn(ended).map(({ result }) => result))).toEqual(new Set(['fault', 'skipped']));
+});
+
+it('every check that reads a missing table says so', async () => {
+  await stack.dropTable(stack.tables.feedState);
+
+  const ended = await doctor();
+
+  const bad = resultsIn(ended).filter(({ result }) => result === 'fault');
+  expect(bad.map(({ name }) => name)).toContain('token-secrets');
+  for (const { mend } of bad) expect(mend).toMatch(/^Restore it: docs\/operate\/backup\.md/);
+  expect(await cli('status')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringMatching(/a table of the bridge is gone.*docs\/operate\/backup.md/),
   });
 });
 
-describe('docs/operate/doctor.md', () => {
-  const page = readFileSync('docs/operate/doctor.md', 'utf8');
-  const checksOf = (where: string) => {
-    const [, table = ''] = new RegExp(`^\\| on ${where} \\|.*\\n((?:\\|.*\\n)+)`, 'm').exec(page) ?? [];
-    return [...table.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, name = '']) => name);
-  };
-  const namesOf = async (args: string) => resultsIn(await cli(args)).map(({ name }) => name);
+const denied = (action: string) =>
+  named('AccessDeniedException', `User: me is not authorized to perform: ${action} on resource: r`);
 
-  it('docs/operate/doctor.md lists every check of each kind of bridge', async () => {
-    expect([...checksOf('every bridge'), ...checksOf('a stack')].toSorted()).toEqual(
-      (await namesOf('doctor --json')).toSorted(),
-    );
-    expect([...checksOf('every bridge'), ...checksOf('an embedded bridge')].toSorted()).toEqual(
-      (await namesOf('doctor --json --local no-such-folder')).toSorted(),
-    );
-  });
+it('a check that fails itself names the permission that it lacks', async () => {
+  stack.answers.DescribeAlarms = refusing(denied('cloudwatch:DescribeAlarms'));
 
-  it('docs/operate/doctor.md lists exactly the permissions that calls need', async () => {
-    await plantIn(custom({}));
-    stack.forgetCalls();
-    await doctor();
-    const [, actions = ''] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
+  const checks = resultsIn(await doctor());
 
-    const made = new Set(stack.calls().map(({ action }) => action));
-    made.delete('sts:GetCallerIdentity'); // Nobody needs a permission for it.
-    const { Statement } = JSON.parse(actions) as { Statement: { Action: string[] }[] };
-    expect(Statement.flatMap(({ Action }) => Action).toSorted()).toEqual([...made].toSorted());
+  expect(badIn(checks)).toEqual(['alarms fault', 'alarm-subscribers fault']);
+  expect(checks.find(({ name }) => name === 'alarms')).toMatchObject({
+    says: 'could not be checked: AWS denies cloudwatch:DescribeAlarms',
+    mend: 'Allow cloudwatch:DescribeAlarms to whoever runs doctor',
   });
 });
 
-describe('a stack that is not there', () => {
-  it('a missing stack is the one fault, and all that needs it is skipped', async () => {
-    const absent = named('ValidationError', 'Stack with id AdvertBridge does not exist');
-    stack.answers.DescribeStacks = refusing(absent);
+it('a check is skipped when an emulator does not know its call', async () => {
+  vi.stubEnv('AWS_ENDPOINT_URL', 'http://127.0.0.1:4566');
+  stack.answers.ListRules = refusing(named('UnknownOperationException'));
 
-    const ended = await doctor();
+  const ended = await doctor();
 
-    expectFound(ended, {
-      found: 'stack fault',
-      mend: 'npx cdk deploy',
-    });
-    const skipped = resultsIn(ended).filter(({ result }) => result === 'skipped');
-    expect(skipped.length).toBeGreaterThan(15);
-    for (const { says } of skipped)
-      expect(says).toMatch(/^needs the stack: see stack$|see application-credentials/);
-  });
-});
-
-describe('credentials that AWS refuses', () => {
-  it('refused credentials are the one fault, and all else is skipped', async () => {
-    stack.played.unknown = named('ExpiredTokenException');
-    stack.answers.DescribeStacks = refusing(stack.played.unknown);
-
-    const ended = await doctor();
-
-    expectFound(ended, {
-      found: 'identity fault',
-      mend: 'aws sso login',
-    });
-    expect(new Set(resultsIn(ended).map(({ result }) => result))).toEqual(new Set(['fault', 'skipped']));
-  });
-});
-
-describe('a table that is gone', () => {
-  it('every check that reads a missing table says so', async () => {
-    await stack.dropTable(stack.tables.feedState);
-
-    const ended = await doctor();
-
-    const bad = resultsIn(ended).filter(({ result }) => result === 'fault');
-    expect(bad.map(({ name }) => name)).toContain('token-secrets');
-    for (const { mend } of bad) expect(mend).toMatch(/^Restore it: docs\/operate\/backup\.md/);
-    expect(await cli('status')).toMatchObject({
-      exitCode: 1,
-      stderr: expect.stringMatching(/a table of the bridge is gone.*docs\/operate\/backup.md/),
-    });
-  });
-});
-
-describe('a check that fails itself', () => {
-  const denied = (action: string) =>
-    named('AccessDeniedException', `User: me is not authorized to perform: ${action} on resource: r`);
-
-  it('a check that fails itself names the permission that it lacks', async () => {
-    stack.answers.DescribeAlarms = refusing(denied('cloudwatch:DescribeAlarms'));
-
-    const checks = resultsIn(await doctor());
-
-    expect(badIn(checks)).toEqual(['alarms fault', 'alarm-subscribers fault']);
-    expect(checks.find(({ name }) => name === 'alarms')).toMatchObject({
-      says: 'could not be checked: AWS denies cloudwatch:DescribeAlarms',
-      mend: 'Allow cloudwatch:DescribeAlarms to whoever runs doctor',
-    });
-  });
-
-  it('a check is skipped when an emulator does not know its call', async () => {
-    vi.stubEnv('AWS_ENDPOINT_URL', 'http://127.0.0.1:4566');
-    stack.answers.ListRules = refusing(named('UnknownOperationException'));
-
-    const ended = await doctor();
-
-    expect(ended.exitCode).toBe(0);
-    expect(resultsIn(ended).find(({ name }) => name === 'subscribers')).toEqual({
-      name: 'subscribers',
-      result: 'skipped',
-      says: 'http://127.0.0.1:4566 does not know this call',
-      mend: null,
-    });
+  expect(ended.exitCode).toBe(0);
+  expect(resultsIn(ended).find(({ name }) => name === 'subscribers')).toEqual({
+    name: 'subscribers',
+    result: 'skipped',
+    says: 'http://127.0.0.1:4566 does not know this call',
+    mend: null,
   });
 });
