@@ -60,7 +60,7 @@ it('run --until-idle ends with 3 when a partner account is stopped', async () =>
   expect(status.stdout).toContain(`advert-bridge connect main --open --local ${dir}`);
 });
 
-it('run --until-idle ends with 3 when all adverts of an account have failed for long', async () => {
+it('run --until-idle ends with 3 when all adverts of an account fail', async () => {
   const { sandbox, inState, runUntilIdle } = await startConnected();
   sandbox.control.faults.add({ kind: 'status', status: 403, endpoint: 'advert' });
   const asked = await inState(async ({ queue, partnerAccounts }) => {
