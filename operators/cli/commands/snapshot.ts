@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { shownUrl } from '../../../embedded/state/event-log.ts';
 import { linesOf } from '../../../shared/domain/text.ts';
 import { UsageError } from '../../operations/errors.ts';
-import { recordedPage, type SendPage, snapshot } from '../../operations/snapshot.ts';
+import { recordedPage, type SendPage, snapshot } from '../../operations/snapshot/snapshot.ts';
 import { withBridge } from '../bridge/open.ts';
 import type { FolderBridge } from '../bridge/open-folder.ts';
 import { requireSecrets, webhookCommand, webhookFrom, webhookUrl } from '../run/webhooks.ts';
@@ -47,7 +47,7 @@ Examples:
       withBridge(target, async (bridge) => {
         let sendPage: SendPage;
         if ('outputs' in bridge) {
-          const { openTarget } = await import('../../operations/snapshot-target.ts');
+          const { openTarget } = await import('../../operations/snapshot/snapshot-target.ts');
           sendPage = recordedPage(bridge, await openTarget(to ?? '', bridge.outputs));
         } else if (url === undefined) sendPage = recordedPage(bridge, write);
         else {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Bridge } from '../../../../operators/operations/bridge.ts';
-import { type SendPage, snapshot } from '../../../../operators/operations/snapshot.ts';
+import { type SendPage, snapshot } from '../../../../operators/operations/snapshot/snapshot.ts';
 import { partnerAccount } from '../../../helpers/records.ts';
 
 const bridge = { partnerAccounts: { list: async () => [partnerAccount()] } } as unknown as Bridge;

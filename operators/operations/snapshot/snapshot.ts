@@ -1,7 +1,7 @@
 /** Sends the latest event of every advert, as it was recorded, to one subscriber. */
-import type { BackfillKey } from '../../shared/state/progress.ts';
-import type { Bridge } from './bridge.ts';
-import { CommandError, knownAccount } from './errors.ts';
+import type { BackfillKey } from '../../../shared/state/progress.ts';
+import type { Bridge } from '../bridge.ts';
+import { CommandError, knownAccount } from '../errors.ts';
 
 export interface SnapshotOptions {
   /** Sends only the events of this partner account. Undefined: all accounts. */

@@ -6,11 +6,11 @@ import {
   classicEventBus,
   createEventPublisher,
   RefusedEventError,
-} from '../../shared/aws/event-publisher.ts';
-import { handlerOptions } from '../../shared/aws/handler-options.ts';
-import { sendBatches } from '../../shared/aws/sqs.ts';
-import { UsageError } from './errors.ts';
-import type { StackOutputs } from './stack-outputs.ts';
+} from '../../../shared/aws/event-publisher.ts';
+import { handlerOptions } from '../../../shared/aws/handler-options.ts';
+import { sendBatches } from '../../../shared/aws/sqs.ts';
+import { UsageError } from '../errors.ts';
+import type { StackOutputs } from '../stack-outputs.ts';
 
 /** Sends recorded events unchanged. @returns how many were not accepted */
 type Send = (envelopes: readonly string[]) => Promise<number>;
