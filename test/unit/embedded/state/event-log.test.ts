@@ -153,21 +153,6 @@ it.each([[[2, 1]], [[1, 2]]])(
   },
 );
 
-it('a webhook gives up and counts events older than the retention', async () => {
-  const { log, clock, fail, next, of } = await withEvents();
-  clock.advance(hourMs);
-  await log.append(envelope('7', 4));
-  for (const number of [1, 2, 3, 4]) await fail(number, clock.now());
-  await log.advance(one, 4);
-
-  expect(await log.giveUp(one, olderThan(clock.now() - hourMs / 2))).toMatchObject({ tooOld: 3 });
-
-  expect(next()).toEqual([4]);
-  // The attempt for an event that was given up was still under way.
-  await fail(1, clock.now());
-  expect(of(one)).toMatchObject({ givenUp: 3, waiting: 1 });
-});
-
 it('a webhook gives up and counts the oldest events when too many wait', async () => {
   const { log, fail, next, of, append, webhooks } = await withEvents();
   for (const number of [1, 2, 3]) await fail(number, 0);
@@ -208,26 +193,6 @@ it('a forgotten webhook loses its secret and events, even in an attempt', async 
   expect(webhooks.signing(one)).toBeUndefined();
   expect(urls()).toEqual([two]);
   expect(of(two)?.waiting).toBe(2);
-});
-
-it('a webhook signs with the newest secret, and the one before on demand', async () => {
-  const { webhooks } = make();
-  const write = async (secret: string, keepOld = false) => {
-    await webhooks.setUp(one, { secret: new Secret(secret), keepOld });
-    return stored();
-  };
-  const stored = () => webhooks.signing(one)?.secrets.map((secret) => secret.reveal());
-  expect(await write('first', true)).toEqual(['first']);
-  expect(await write('second', true)).toEqual(['second', 'first']);
-  expect(await write('second', true)).toEqual(['second']);
-  expect(await write('third', true)).toEqual(['third', 'second']);
-  await webhooks.setUp(one, { keepOld: false });
-  expect(stored()).toEqual(['third']);
-  expect(await write('fourth')).toEqual(['fourth']);
-
-  expect(webhooks.signing(one)?.format).toBe('event');
-  await webhooks.setUp(one, { format: 'cloudevents', keepOld: true });
-  expect(webhooks.signing(one)).toMatchObject({ format: 'cloudevents' });
 });
 
 it.each([

@@ -16,15 +16,3 @@ it('a file that others can reach is warned of and made private', async () => {
   await application();
   expect((await run('status')).stderr).not.toContain('Warning');
 });
-
-it('a folder is refused when others can replace what is in it', async () => {
-  const { dir, run } = await startConnected();
-  for (const mode of [0o777, 0o1777]) {
-    chmodSync(dir, mode);
-    for (const command of ['status', 'run', 'poll --json'])
-      expect(await run(command)).toMatchObject({
-        exitCode: 1,
-        stderr: expect.stringContaining(`chmod go-w ${dir}`),
-      });
-  }
-});

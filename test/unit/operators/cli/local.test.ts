@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { changedAdvert, deadLetter } from '../../../helpers/records.ts';
@@ -213,32 +213,6 @@ it('a state is not created when the folder is mistyped', async () => {
     ),
   });
   expect(readdirSync(folder)).toEqual([]);
-});
-
-it('a damaged state is left as it is', async () => {
-  const { application, dir, run } = await startLocal();
-  const file = path.join(dir, 'bridge.db');
-  mkdirSync(dir);
-  writeFileSync(file, 'this is no database, however long it may be '.repeat(200), { mode: 0o600 });
-  const before = readFileSync(file);
-
-  for (const ended of [await application(), await run('status'), await run('run --until-idle')]) {
-    expect(ended).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringMatching(oneMessage) });
-    expect(ended.stderr).toContain('bridge.db');
-  }
-  expect(readFileSync(file).equals(before)).toBe(true);
-});
-
-it.skipIf(process.getuid?.() === 0)('an error says so when the folder cannot be written', async () => {
-  const folder = newFolder();
-  chmodSync(folder, 0o500);
-
-  const ended = await cli(
-    `application --local ${folder}/state --base-url https://a.example --client-id a --client-secret-stdin`,
-    { stdin: 'x' },
-  );
-
-  expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('cannot be written') });
 });
 
 it('a stack trace is shown only when asked for', async () => {

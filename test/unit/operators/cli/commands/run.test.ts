@@ -5,7 +5,7 @@ import { openEmbeddedState } from '../../../../../embedded/state/state.ts';
 import { withHold } from '../../../../../shared/domain/holds.ts';
 import { changedAdvert, settlement } from '../../../../helpers/records.ts';
 import { shortenWaits } from '../../../../helpers/short-waits.ts';
-import { eventsIn, quick, startConnected } from '../local-bridge.ts';
+import { eventsIn, startConnected } from '../local-bridge.ts';
 
 it('run --until-idle prints one line an event, and next time only new ones', async () => {
   const { sandbox, runUntilIdle, status } = await startConnected();
@@ -79,20 +79,6 @@ it('run --until-idle ends with 3 when all adverts of an account fail', async () 
 
   expect([exitCode, asked()]).toEqual([3, 1]);
   expect(stderr).toContain('answers none of its adverts well (forbidden). Waiting: 2 changes; one tries');
-});
-
-it('run ends with 0 when it is asked to stop', async () => {
-  const { sandbox, run } = await startConnected();
-  sandbox.control.createAdverts(1);
-  const stop = new AbortController();
-
-  const onOutput = (text: string) => {
-    if (text.startsWith('{')) stop.abort();
-  };
-  const ended = await run(`run ${quick}`, { signal: stop.signal, onOutput });
-
-  expect(ended.exitCode).toBe(0);
-  expect(eventsIn(ended.stdout)).toHaveLength(1);
 });
 
 it('run frees what a killed run held, and leaves its name', async () => {
