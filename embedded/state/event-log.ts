@@ -87,6 +87,10 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
   const selectAfter = connection.prepare(
     `SELECT number, envelope FROM events WHERE number > $after AND ${isMeant} ORDER BY number LIMIT $limit`,
   );
+  const selectOfAdvert = connection.prepare(
+    `SELECT envelope FROM events WHERE reader IS NULL AND envelope ->> '$.detail.metadata.partnerAccount' = ?
+       AND envelope ->> '$.detail.data.advertId' = ? ORDER BY number`,
+  );
   const selectOld = connection.prepare(
     `SELECT max(number) AS last, ifnull(sum(${isMeant}), 0) AS missed FROM events WHERE number > $after
        AND number < ifnull((SELECT number FROM events WHERE number > $after AND at >= $before ORDER BY number LIMIT 1), 1e18)`,
@@ -155,6 +159,10 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
         number: number;
         envelope: string;
       }[],
+
+    /** The events of one advert that are still kept. */
+    ofAdvert: (partnerAccount: string, advertId: string): readonly string[] =>
+      connection.read(() => selectOfAdvert.all(partnerAccount, advertId)).map((row) => String(row.envelope)),
 
     position,
     /** @returns the reader's position; a new reader begins at the end of the log */

@@ -94,6 +94,8 @@ export interface Bridge extends RowPorts {
   who(): Promise<string>;
   /** For so long the queue may say that it is empty although a message waits. */
   readonly depthLagMs: number;
+  /** The envelopes of an advert's published events that are kept, in their order. A stack keeps none. */
+  eventsOf?(partnerAccount: string, advertId: string): readonly string[];
   /**
    * Yields the envelopes of published events in the order of arrival, from now until `signal` is aborted.
    *

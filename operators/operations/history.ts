@@ -19,7 +19,7 @@ import { knownAccount } from './errors.ts';
 import type { AdvertHistory } from './printed.ts';
 
 type HistoryBridge = Hosted &
-  Pick<Bridge, 'aside' | 'queue'> &
+  Pick<Bridge, 'aside' | 'queue' | 'eventsOf'> &
   Pick<Bridge, 'partnerAccounts' | 'feedStates' | 'advertHistories' | 'budgetStore' | 'deadLetters'> & {
     readonly clock: Pick<Bridge['clock'], 'now'>;
     settings(): Promise<PublishedEvents>;
@@ -30,12 +30,13 @@ type Asked = Pick<HistoryOwner, 'partnerAccount' | 'advertId'>;
 /** Changes nothing. @throws {UsageError} for an unknown partner account */
 export async function readHistory(bridge: HistoryBridge, asked: Asked): Promise<AdvertHistory> {
   const known = await gatherKnown(bridge, asked);
-  const { latest = null, latestPublished, waiting, deadLetters } = known;
+  const { latest = null, latestPublished, events, waiting, deadLetters } = known;
   const outcome = historyOutcome(known);
   return {
     ...asked,
     latest,
     latestPublished,
+    events,
     waiting,
     deadLetters,
     facts: factsOf(known).sort((a, b) => Date.parse(a.at) - Date.parse(b.at)),
@@ -76,6 +77,9 @@ async function gatherKnown(bridge: HistoryBridge, { partnerAccount, advertId }: 
     ...{ account, advertId, row, latest, deadLetters, nowMs, published },
     /** The newest dead letter of the current generation, unless the latest event is later. */
     givenUp,
+    events: (bridge.eventsOf?.(partnerAccount, advertId) ?? []).map(
+      (text) => JSON.parse(text) as AdvertEvent,
+    ),
     /** Messages in a queue that cannot be inspected, of all adverts; 0 if it can. */
     queued,
     feed: feeds.find((feed) => feed.generation === generation && feed.feed === key.feed),
@@ -157,7 +161,7 @@ function* circumstances({ queued, because, feed }: Known): Generator<string> {
 const shownStatus = (status: string | null): string => (status === null ? 'unavailable' : printable(status));
 
 /** "Event 7 of advert 123 (new → active)" */
-function eventText({ advertId, latest }: Known): string {
+function eventText({ advertId, latest }: Pick<Known, 'advertId' | 'latest'>): string {
   if (!latest) return `The latest event of advert ${advertId}`;
   const { metadata, data } = latest.detail;
   const before = metadata.sequence === 1 ? '' : `${shownStatus(data.previousStatus)} → `;
@@ -187,6 +191,12 @@ function factsOf(known: Known) {
   const facts = [{ at: account.connectedAt, says: `partner account ${account.name} was connected` }];
   const fact = (at: string, says: string) => facts.push({ at, says });
   const page = (id: string, cause: string) => `listed by page ${printable(id)} (${cause})`;
+  const isLatest = ({ detail }: AdvertEvent) => detail.metadata.eventId === latest?.detail.metadata.eventId;
+  for (const event of known.events.filter((one) => !isLatest(one)))
+    fact(
+      event.detail.metadata.observedAt,
+      `${eventText({ advertId: known.advertId, latest: event })}: published`,
+    );
   if (latest) {
     const { listedAt, observedAt, correlationId, cause } = latest.detail.metadata;
     const bus = { true: 'published', false: 'kept off the bus', null: 'the bus may not have it' };

@@ -189,6 +189,8 @@ export interface AdvertHistory {
   readonly latest: AdvertEvent | null;
   /** Whether the bus has accepted it; null when this is uncertain, and when there is no event. */
   readonly latestPublished: boolean | null;
+  /** Every published event that is kept, complete; of a stack none. */
+  readonly events: readonly AdvertEvent[];
   /** Messages that have no outcome yet; `until` is null if a message is not delayed. */
   readonly waiting: readonly (Readonly<
     Record<'place' | 'key' | 'listedAt' | 'cause' | 'correlationId', string>

@@ -136,6 +136,7 @@ export async function openFolder(
       await partner?.close();
       state.close();
     },
+    eventsOf: state.eventLog.ofAdvert,
     storeSettings: (run) => state.settings.write(runSetting, JSON.stringify(run)),
     /** Reads what a concurrent run adds to the state; changes nothing. */
     async *events(name, { signal, say, recent = 0 }) {

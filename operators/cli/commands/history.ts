@@ -7,7 +7,7 @@ import { nameArgument } from '../shared/options.ts';
 
 const help = `explain why an event of an advert was published or not
 What the bridge knows, in order of time; the last sentence is the answer. Begin here when an event did not
-come. With --json, \`latest\` is the latest event as it was recorded. A page is named by the correlation ID
+come. With --json, \`latest\` is the latest event as it was recorded, and \`events\` are all that the folder keeps. A page is named by the correlation ID
 that stands in the event and in the log lines.
 
 Examples:

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { shownUrl } from '../../../embedded/state/event-log.ts';
 import { linesOf } from '../../../shared/domain/text.ts';
+import { isDelivering } from '../../operations/bridge.ts';
 import { UsageError } from '../../operations/errors.ts';
 import { recordedPage, type SendPage, snapshot } from '../../operations/snapshot/snapshot.ts';
 import { withBridge } from '../bridge/open.ts';
@@ -43,8 +44,10 @@ Examples:
     const unread = untilUnread(io);
     const signal = AbortSignal.any([stopped, unread]);
     const write = (events: readonly string[]) => stream(io, linesOf(events), signal).then(() => 0);
+    let isRunning = false;
     const sent = await withProgress(io, (show) =>
       withBridge(target, async (bridge) => {
+        isRunning = isDelivering(bridge);
         let sendPage: SendPage;
         if ('outputs' in bridge) {
           const { openTarget } = await import('../../operations/snapshot/snapshot-target.ts');
@@ -66,7 +69,9 @@ Examples:
       line = `Stopped after ${count(sent)} events. Run the command again: the events are the same.`;
     else if (url !== undefined) {
       const run = webhookCommand(target, 'run --webhook URL');
-      line = `${count(sent)} events wait for ${webhook}. A run that names it sends them: ${run}`;
+      line = isRunning
+        ? `The run at work sends ${count(sent)} events to ${webhook}, if it was started with this webhook.`
+        : `${count(sent)} events wait for ${webhook}. A run that names it sends them: ${run}`;
     }
     report({ sent, finished, ...(to === undefined ? { webhook } : { to }) }, line);
     if (unread.aborted) return exitCodes.fault;

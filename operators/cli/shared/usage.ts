@@ -12,8 +12,18 @@ export function usageErrorOf({ code, message }: CommanderError, command: Command
   // Messages with other codes quote only names of known options and arguments.
   if (code === 'commander.unknownOption' || code === 'commander.unknownCommand')
     says = unknownText(message, command);
-  if (code === 'commander.excessArguments') says += `\n${secretsHint}.`;
+  if (code === 'commander.excessArguments') says = `${excessText(command)}\n${secretsHint}.`;
   return new UsageError(`${says}\nSee \`${pathOf(command)} --help\`.`);
+}
+
+/** Commander counts arguments, which does not say what to do about two names. */
+function excessText(command: Command): string {
+  const known = command.registeredArguments;
+  const last = known.at(-1);
+  const takes = known.map((one) => (one.required ? `<${one.name()}>` : `[${one.name()}]`)).join(' ');
+  if (last?.name() !== 'NAME') return `${command.name()} takes ${takes || 'no arguments'}`;
+  const all = last.required ? '' : ', or without a name for all of them';
+  return `${command.name()} takes one partner account: run it once for each${all}`;
 }
 
 function pathOf(command: Command): string {
@@ -31,6 +41,8 @@ function unknownText(message: string, command: Command): string {
   if (has(command)) return `option ${name} takes no value${hint}`;
   if (command.commands.some(has))
     return `option ${name} stands after the command: ${command.name()} COMMAND ${name} …`;
+  if (kind === 'command' && name === 'deploy')
+    return 'the CDK deploys a stack: `npx cdk deploy` in the folder of your app (docs/operate/deploy.md)';
   if (kind === 'command') return message.replace(/^error: /, '').replaceAll("'", '');
   // Commander suggests only options that its help shows.
   const options = command.options.flatMap(({ long }) => long ?? []);

@@ -108,6 +108,10 @@ describe('wrong usage ends with 2 and one message, which leads to what is right'
       expect(stderr).toContain(`--${name}-seconds: expected`);
     expect((await cli('statsu')).stderr).toContain('Did you mean status?');
     expect((await cli('dead-letters lsit')).stderr).toContain('Did you mean list?');
+    expect((await cli('deploy')).stderr).toContain('the CDK deploys a stack: `npx cdk deploy`');
+    expect((await cli('status main second')).stderr).toContain(
+      'status takes one partner account: run it once for each, or without a name for all of them',
+    );
     expect((await cli('run --pol-seconds 3')).stderr).toContain('did you mean --poll-seconds?');
   });
 });

@@ -1,6 +1,7 @@
 import type { PutEventsCommandInput } from '@aws-sdk/client-eventbridge';
 import { expect, it } from 'vitest';
 import { shownUrl } from '../../../../../embedded/state/event-log.ts';
+import { takeRunLock } from '../../../../../embedded/state/file/run-lock.ts';
 import { advertEvent } from '../../../../../shared/domain/advert-event.ts';
 import { type AdvertRow, createAdvertHistories } from '../../../../../shared/state/advert-histories.ts';
 import { changedAdvert, partnerAccount } from '../../../../helpers/records.ts';
@@ -173,4 +174,16 @@ it.each([
     stdout: '',
     stderr: expect.stringContaining(expected),
   });
+});
+
+it('snapshot for a webhook says that a run at work delivers the events', async () => {
+  const { dir, run } = await startWithEvents();
+  const subscriber = await startWebhook();
+  await run(`webhook ${subscriber.url} --secret-stdin`, { stdin: secret });
+  const lock = takeRunLock(dir, 'run');
+
+  const { stderr } = await run(`snapshot --webhook ${subscriber.url}`);
+
+  lock.release();
+  expect(stderr).toMatch(/^The run at work sends 5 events to .*, if it was started with this webhook\.\n$/);
 });
