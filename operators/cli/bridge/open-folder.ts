@@ -215,9 +215,11 @@ async function refuseMoved(state: EmbeddedState, dir: string): Promise<void> {
   throw isDone
     ? new CommandError(`the accounts of ${dir} were moved to stack ${stack}`, {
         mend: `Ask that one, such as \`${command('status')}\``,
+        code: 'moved',
       })
     : new CommandError(`the accounts of ${dir} are being moved to stack ${stack}`, {
         mend: `Go on with that: \`${localTarget(dir).command('move')} --stack ${stack}\``,
+        code: 'moved',
       });
 }
 

@@ -56,14 +56,17 @@ async function examineFolder(target: LocalTarget): Promise<CheckResult[]> {
     });
   };
   const explain = explaining(target);
-  const unread = async () => {
-    throw new SkippedError('needs-state');
-  };
+  const refused = (checks: Partial<typeof stateChecks>, error: unknown) =>
+    examine({ ...target, checks: checks as typeof stateChecks, facts: () => Promise.reject(error), explain });
+  async function unopened(error: unknown): Promise<CheckResult[]> {
+    if (!(error instanceof CommandError && error.code === 'moved'))
+      return refused(stateChecks, new SkippedError('needs-state'));
+    const { run, ...others } = stateChecks;
+    return [...(await refused({ run }, error)), ...(await refused(others, new SkippedError('moved')))];
+  }
   const results = [
     examine({ ...target, checks: folderChecks, facts: async () => target, explain }),
-    withBridge(target, examineState, { isReadOnly: true }).catch(() =>
-      examine({ ...target, checks: stateChecks, facts: unread, explain }),
-    ),
+    withBridge(target, examineState, { isReadOnly: true }).catch(unopened),
   ];
   return (await Promise.all(results)).flat();
 }

@@ -53,11 +53,15 @@ it('move takes the accounts to the stack without asking the service', async () =
   expect(await stack.store.list('history', { prefix: 'shop/' })).toHaveLength(3);
   expect(sandbox.control.journal.nextIndex).toBe(nextIndex);
   expect([...new Set(stack.calls().map(({ action }) => action))].sort()).toEqual(documented);
+  const says = `${dir} were moved to stack AdvertBridge`;
   for (const command of ['run', 'status', 'connect shop --refresh-token-stdin'])
     expect(await run(command, { stdin: 'x' })).toMatchObject({
-      exitCode: 1,
-      stderr: expect.stringContaining(`${dir} were moved to stack AdvertBridge`),
+      ...{ exitCode: 1, stderr: expect.stringContaining(says) },
     });
+  const checked = await run('doctor');
+  expect(checked).toMatchObject({ exitCode: 1, stdout: expect.stringContaining(says) });
+  expect(checked.stdout).toMatch(/`advert-bridge status.*\n.*1 fault, /s);
+  expect(checked.stdout).not.toContain('see state-file');
 });
 
 it('move shows no secret and gives them to the stack in one call', async () => {
