@@ -24,6 +24,7 @@ import { catchingUpSteps } from './steps/catching-up.ts';
 import { constructSteps } from './steps/construct.ts';
 import { deliverySteps } from './steps/delivery.ts';
 import { deploySearchIndex, minimalSteps, searchIndexSteps } from './steps/examples.ts';
+import { moveSteps } from './steps/move.ts';
 import { deadLetterSteps, doctorSteps, tailSteps } from './steps/operate.ts';
 import { destroySteps, secrecySteps, updateSteps } from './steps/stack.ts';
 
@@ -57,6 +58,7 @@ export async function journey(run: Run & { readonly options: Options }): Promise
   if (parts.includes('construct')) await constructSteps(deployment);
   if (parts.includes('drill')) await drillSteps(deployment);
   if (parts.includes('chaos')) await chaosSteps(deployment);
+  if (parts.includes('move')) await moveSteps(deployment);
   await secrecySteps(deployment);
   // Before the functions' log groups are deleted, and before the emulator's own log fills with thousands of calls of
   // the ports.
