@@ -118,11 +118,13 @@ export class AdvertBridge extends Construct {
     if (bus && !settings.bus) reserveSource(this, 'Publishers', bus, publishers);
     customBus?.guard(publishers);
     const alarms = alarmsOf(this, 'Alarms', { settings, changedAdverts, ...functions });
-    if (settings.dashboard) dashboard(this, 'Glance', { settings, alarms, changedAdverts, functions });
+    const customBusArn = customBus?.arn;
+    if (settings.dashboard)
+      dashboard(this, 'Glance', { settings, alarms, changedAdverts, functions, customBusArn });
+    this.customBusArn = customBusArn;
     this.name = settings.name;
     this.#settings = settings;
     this.#bus = bus;
-    this.customBusArn = customBus?.arn;
     this.tables = tables;
     this.queues = { changedAdverts: changedAdverts.queue, deadLetters: changedAdverts.deadLetters };
     this.functions = functions;

@@ -140,3 +140,21 @@ it.each<[AdvertBridgeProps['eventBuses'], SubscribeProps, string]>([
 ])('a bridge with the buses %j refuses a subscription %j', (eventBuses, props, message) => {
   expect(() => subscribedTo(eventBuses, props)).toThrow(message);
 });
+
+it('the dashboard shows deliveries when the bus is a custom one', () => {
+  const expressionsOf = (eventBuses: AdvertBridgeProps['eventBuses']) => {
+    const { one } = bridgeWith(() => ({ eventBuses, dashboard: true }));
+    const body = inShort(one('AWS::CloudWatch::Dashboard').Properties.DashboardBody) as string;
+    return body.match(/SEARCH\(.*?\)'/g) ?? [];
+  };
+  const found = expressionsOf(both).join('\n');
+  for (const metric of [
+    'PublishEventsEntryCount',
+    'EventsDelivered',
+    'EventsDropped',
+    'ApproximateBacklogAge',
+  ])
+    expect(found).toContain(`MetricName=\\"${metric}\\"`);
+  expect(found).toMatch(/EventBus=\\"\$\{[^}]*EventBusArn\}\\" OR EventBus=\\"adverts\\"/);
+  expect(expressionsOf(['classic'])).toEqual([]);
+});

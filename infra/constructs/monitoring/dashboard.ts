@@ -24,6 +24,7 @@ export interface DashboardProps {
   readonly alarms: readonly Alarm[];
   readonly changedAdverts: ChangedAdverts;
   readonly functions: Readonly<Record<FunctionName, IFunction>>;
+  readonly customBusArn: string | undefined;
 }
 
 const { MAXIMUM, SUM } = Stats;
@@ -32,7 +33,7 @@ const third = 8;
 export function dashboard(
   parent: Construct,
   id: string,
-  { settings, alarms, changedAdverts, functions }: DashboardProps,
+  { settings, alarms, changedAdverts, functions, customBusArn }: DashboardProps,
 ): void {
   const { queue } = changedAdverts;
   const own = metricsOf(settings);
@@ -86,8 +87,38 @@ export function dashboard(
           own.answerMs.with({ statistic: Stats.p(95), label: '95 % of them' }),
         ]),
       ],
+      ...(customBusArn === undefined ? [] : [ofCustomBus(customBusArn, settings.busName)]),
     ],
   });
+}
+
+/**
+ * What AWS measures of the Custom Event Bus, with a line for each subscriber: those of other AWS accounts, too. AWS names
+ * the bus by its ARN in some of these metrics, and by its name in others.
+ *
+ * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-custom-bus-observability.html
+ */
+function ofCustomBus(arn: string, name: string): IWidget[] {
+  const found = (dimensions: string, metric: string, statistic: string, label = '') =>
+    new MathExpression({
+      expression: `SEARCH('{AWS/EventsV2,${dimensions}} MetricName="${metric}" (EventBus="${arn}" OR EventBus="${name}")', '${statistic}', ${period.toSeconds()})`,
+      ...{ usingMetrics: {}, label, period },
+    });
+  const ofSubscribers = (...given: [metric: string, statistic: string, label?: string]) =>
+    ['EventBus,Subscriber', 'EventBus,SubscriberAccount'].map((dimensions) => found(dimensions, ...given));
+  return [
+    graph('Published on the Custom Event Bus', [
+      found('EventBus', 'PublishEventsEntryCount', SUM, 'events'),
+      found('EventBus', 'PublishEventsFailedEntriesCount', SUM, 'refused'),
+      found('EventBus', 'PublishEventsApproximateThrottledCallCount', SUM, 'calls throttled'),
+    ]),
+    graph('Delivered to its subscribers, given up', [
+      ...ofSubscribers('EventsDelivered', SUM),
+      ...ofSubscribers('OnFailureDestinationDelivered', SUM, 'given up'),
+      ...ofSubscribers('EventsDropped', SUM, 'lost'),
+    ]),
+    graph('Oldest event that a subscriber lacks, ms', ofSubscribers('ApproximateBacklogAge', MAXIMUM)),
+  ];
 }
 
 const graph = (title: string, left: IMetric[], limit?: number): IWidget =>
