@@ -1,5 +1,5 @@
 import { runCli } from './cli.ts';
-import { addEs2024 } from './node-20.ts';
+import { prepareNode20 } from './node-20.ts';
 import { flushed, type Io } from './shared/io.ts';
 import { nameProgramAsStarted } from './shared/program.ts';
 import { wholeOutput } from './shared/whole-output.ts';
@@ -25,7 +25,7 @@ function untilStopped(): AbortSignal {
 
 // A reader that has ended is no reason for a stack trace; `run` detects it itself.
 for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
-addEs2024();
+prepareNode20();
 nameProgramAsStarted();
 const { stdin, stderr, env } = process;
 const io: Io = { stdin, stdout: wholeOutput(process.stdout), stderr, env, untilStopped };

@@ -1,6 +1,7 @@
+import { emitWarningIfUnsupportedVersion } from '@aws-sdk/core/client';
 import * as v from 'valibot';
-import { afterEach, expect, it } from 'vitest';
-import { addEs2024 } from '../../../../../operators/cli/node-20.ts';
+import { afterEach, expect, it, vi } from 'vitest';
+import { prepareNode20 } from '../../../../../operators/cli/node-20.ts';
 import { partnerBaseUrl } from '../../../../../shared/contract/settings.ts';
 
 const { groupBy } = Map;
@@ -27,7 +28,7 @@ it('Node 20 gets what it has not, as later versions have it', async () => {
     Reflect.set(owner, name, undefined);
   // The stack is synthesized without what the command line adds.
   expect(v.is(partnerBaseUrl, 'https://partner.example')).toBe(true);
-  addEs2024();
+  prepareNode20();
 
   expect([Map.groupBy(words, lengthOf), Object.groupBy(words, lengthOf)]).toEqual(expected);
   const [kept, broken] = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
@@ -36,4 +37,15 @@ it('Node 20 gets what it has not, as later versions have it', async () => {
   expect(await kept.promise).toBe(1);
   await expect(broken.promise).rejects.toThrow('broken');
   expect([URL.parse('/a', 'http://b')?.href, URL.parse('/a')]).toEqual(['http://b/a', null]);
+});
+
+it('a command on Node 20 prints no warning of the AWS SDK', () => {
+  vi.stubEnv('AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED', undefined);
+  const emitted = vi.spyOn(process, 'emitWarning').mockReturnValue();
+  prepareNode20();
+
+  emitWarningIfUnsupportedVersion('v20.20.2');
+
+  expect(emitted).not.toHaveBeenCalled();
+  emitted.mockRestore();
 });
