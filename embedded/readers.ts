@@ -1,4 +1,4 @@
-import type { Clock } from '../shared/domain/clock.ts';
+import { type Clock, clockToleranceMs } from '../shared/domain/clock.ts';
 import { type Loop, startLoop } from '../shared/domain/loop.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
@@ -51,9 +51,13 @@ export async function openReaders(options: ReadersOptions) {
   );
   const readers: Loop[] = lines ? [...deliveries, lines] : deliveries;
 
+  let lookedAt = clock.now() - giveUpMs;
+  /** By how much the clock has jumped ahead during this run: what waited for seconds is not too old for it. */
+  let aheadMs = 0;
+
   /** @returns the reader's position */
   async function giveUp(name: string, after?: number): Promise<number> {
-    const before = clock.now() - retentionHours * 3_600_000;
+    const before = clock.now() - aheadMs - retentionHours * 3_600_000;
     const { tooOld, tooMany, position } = await log.giveUp(name, { before, maxEvents, after });
     const kind = name === linesReader ? 'standard output' : `the ${kindOfReader(name)}`;
     const about = name === linesReader ? {} : aboutReader(name);
@@ -67,6 +71,9 @@ export async function openReaders(options: ReadersOptions) {
   /** For every webhook and event bus, also for those that this run does not send to: their events would be kept for ever. */
   const givingUp = startLoop(clock, async (stopping) => {
     if (stopping.aborted) return undefined;
+    const jumpMs = clock.now() - lookedAt - giveUpMs;
+    if (Math.abs(jumpMs) > clockToleranceMs) aheadMs = Math.max(0, aheadMs + jumpMs);
+    lookedAt = clock.now();
     try {
       for (const { url } of webhooks.list()) await giveUp(url);
       // Its stored position is behind what was written.

@@ -1,4 +1,4 @@
-import type { Clock } from '../../shared/domain/clock.ts';
+import { type Clock, isLasting } from '../../shared/domain/clock.ts';
 import { backoffMs, forEachConcurrent } from '../../shared/domain/concurrency.ts';
 import { type Loop, startLoop } from '../../shared/domain/loop.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
@@ -40,13 +40,16 @@ export function startDelivery(url: string, deps: DeliveryDeps): Loop {
   let trouble: Trouble | undefined;
   let failedInARow = 0;
   let pausedUntil = 0;
-  const isPaused = (): boolean => clock.now() < pausedUntil;
+  /** Of the waits of this run: the one before it left none (`makeAllDue`). */
+  let longestMs = eventBackoff.capMs;
+  const isWaiting = (untilMs: number): boolean => isLasting(untilMs, longestMs, clock.now());
+  const isPaused = (): boolean => trouble?.gone === true || isWaiting(pausedUntil);
 
   /** @returns whether there was anything to send */
   async function sendBatch(stopping: AbortSignal): Promise<boolean> {
     // While deliveries fail, one attempt at a time is enough to detect a recovery.
     const room = trouble ? 1 : batchSize;
-    const due = webhooks.next(url, room).filter(({ dueAt }) => dueAt <= clock.now());
+    const due = webhooks.next(url, room).filter(({ dueAt }) => !isWaiting(dueAt));
     const logged = webhooks.logged(url, room - due.length);
     if (due.length + logged.length === 0) return false;
     const blocked = logged.filter(({ subject }) => webhooks.hasUnsent(url, subject));
@@ -99,12 +102,14 @@ export function startDelivery(url: string, deps: DeliveryDeps): Loop {
       return 0;
     }
     observer.warn(`an event did not arrive at the ${kind}: it is sent again`, { ...about, reason, eventId });
+    longestMs = Math.max(longestMs, retryAfterMs ?? 0);
     const afterMs = (failures: number, backoff: typeof eventBackoff): number =>
       clock.now() + Math.max(retryAfterMs ?? backoffMs(failures, backoff), minimumWaitMs);
     if (blames === 'event') return afterMs(attempts, eventBackoff);
     trouble = { reason, since, gone: false };
     failedInARow += 1;
-    pausedUntil = Math.max(pausedUntil, afterMs(failedInARow, subscriberBackoff));
+    const untilMs = afterMs(failedInARow, subscriberBackoff);
+    pausedUntil = isPaused() ? Math.max(pausedUntil, untilMs) : untilMs;
     return pausedUntil;
   }
 

@@ -61,7 +61,10 @@ export async function afterFault(
   const counted = await countTry(deps, head, fault).catch(() => undefined);
   const tries = counted ?? 1;
   // What the service failed to answer ages by its own waits, anything else by its time in the queue.
-  const ageMs = isOfService(fault) ? (head.message.failed?.waitedMs ?? 0) : clock.now() - head.sentAt;
+  const inQueueMs = clock.now() - head.sentAt;
+  // No delay is longer: otherwise a clock is ahead.
+  const knownMs = Math.min(inQueueMs, head.receives * receiveBackoff.capMs);
+  const ageMs = isOfService(fault) ? (head.message.failed?.waitedMs ?? 0) : knownMs;
   const isOld = !isAlike && ageMs >= settings.maxAgeMs;
   const isGivenUp = {
     'at-once': true,
@@ -90,7 +93,7 @@ export async function afterFault(
   observer.warn('advert not settled: it is tried again', fields);
   if (fault.policy.needsAttention) observer.count(metrics.needsAttention, 1);
   // The queue would lose it in the end: the drain sends it again, as a new message.
-  if (counted !== undefined && isOld && fault.policy.deadLettered === 'never')
+  if (counted !== undefined && inQueueMs >= settings.maxAgeMs && fault.policy.deadLettered === 'never')
     return group.map((delivery) => ({ delivery, verdict: { kind: 'hold' } }));
   // Only half of the delay is random, so that the tries are not used up within a moment.
   const half = () => 0.5 + random() / 2;

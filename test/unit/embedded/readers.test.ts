@@ -26,8 +26,11 @@ async function setUp(
   { maxEvents = 1_000, unreadBytes = 0 } = {},
 ) {
   vi.spyOn(Math, 'random').mockReturnValue(0.5);
-  const clock = createVirtualClock();
-  const begun = clock.now();
+  const steady = createVirtualClock();
+  const begun = steady.now();
+  /** By how much the clock of the machine is wrong. */
+  const wrong = { byMs: 0 };
+  const clock = { ...steady, now: () => steady.now() + wrong.byMs };
   const state = openEmbeddedState(folder(), { clock });
   const observer = createRecordingObserver();
   const received: Record<string, string[]> = { stdout: [], [good]: [], [url]: [] };
@@ -49,7 +52,7 @@ async function setUp(
   });
   async function send(request: WebhookRequest): Promise<Failure | undefined> {
     const event = eventOf(request.headers['webhook-id'] ?? '');
-    const at = clock.now() - begun;
+    const at = steady.now() - begun;
     const isGood = request.url === good;
     if (!isGood && pace.ms > 0) await clock.sleep(pace.ms);
     if (!isGood) sent.push({ event, at });
@@ -80,7 +83,7 @@ async function setUp(
     state.close();
   });
   return {
-    ...{ observer, received, requests, sent, broken, pace, still },
+    ...{ observer, received, requests, sent, broken, pace, still, wrong },
     ...{ log: state.eventLog, webhooks: state.webhooks },
     run: (ms: number) => clock.run(begun + ms),
     stop: () => readers.stop(),
@@ -140,6 +143,34 @@ it('readers give up events older than the retention, and count them', async () =
     message: 'events were given up: they waited for the webhook for more than 3 hours',
     fields: { webhook: expect.stringMatching(/^https:\/\/bad\.example\/ho…\w{4}$/), events: 1 },
   });
+});
+
+it('readers give up nothing when a clock jumps ahead', async () => {
+  const { publish, run, received, wrong, counts } = await setUp((_event, at) =>
+    at < 10 * 60_000 ? down : delivered,
+  );
+  await publish('1/1');
+  await run(60_000);
+  wrong.byMs = 26 * hourMs;
+  await run(5 * 60_000);
+  wrong.byMs = 0;
+
+  await run(20 * 60_000);
+
+  expect(received[url]).toEqual(['1/1']);
+  expect(counts()).toMatchObject({ waiting: 0, givenUp: 0 });
+});
+
+it.each([down, refused])('a webhook waits no longer when a clock is set back', async (failure) => {
+  const { publish, run, received, wrong } = await setUp((_event, at) => (at < 60_000 ? failure : delivered));
+  wrong.byMs = 5 * hourMs;
+  await publish('1/1');
+  await run(50_000);
+  wrong.byMs = 0;
+
+  await run(2 * 60_000);
+
+  expect(received[url]).toEqual(['1/1']);
 });
 
 it('a webhook that is down gives up the oldest events when too many wait', async () => {

@@ -215,6 +215,15 @@ it('the row has tries and fault, outages apart, until an answer succeeds', async
   ]);
 });
 
+it('what waits for the bus is not given up when a clock jumps ahead', async () => {
+  world.events.refuse();
+  await turnOf(world);
+  world.clock.advance(26 * 60 * minuteMs);
+  expect((await turnOf(world))[0]).toBe('retry');
+  for (let turn = 0; turn < 100; turn += 1) await turnOf(world);
+  expect(await world.state.deadLetters.list()).toHaveLength(1);
+});
+
 it('a wrong path calls for attention', async () => {
   fail('wrong-path');
   await world.handleBatch();
