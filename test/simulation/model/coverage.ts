@@ -5,7 +5,7 @@ import { answerIncidents, callIncidents } from './incidents.ts';
 const expected: Readonly<Record<string, string>> = {
   call: callIncidents.join(', '),
   request: answerIncidents.join(', '),
-  trouble: 'outage, block, bus-down, waits-1, waits-5, accounts-unreadable, killer-advert',
+  trouble: 'outage, block, bus-down, waits-1, accounts-restored, accounts-unreadable, killer-advert',
   ill: 'account, feed, adverts',
   'fan-out': 'gives up what comes too often',
   verdict: 'events, unchanged, coalesced, unavailable, retry, dead-letter, forgotten, hold',

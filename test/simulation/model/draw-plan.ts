@@ -84,7 +84,7 @@ function planWithDefaults(seed: number, wanted?: Temper) {
   const waits = streamOf(hashOf('waits', seed));
   const siege: Siege | undefined =
     temper === 'quiet' && waits() < 0.4
-      ? pick(waits, ['waits-1', 'waits-5', 'accounts-unreadable', 'killer-advert'] as const)
+      ? pick(waits, ['waits-1', 'accounts-restored', 'accounts-unreadable', 'killer-advert'] as const)
       : undefined;
   // 60 in the 25 minutes of a siege: 40 receives without a growing delay (redelivery.ts), then 1, 2, 4 … 900 s.
   const maxReceives = siege === 'killer-advert' ? 15 : isOvertaken ? pick(waits, [6, 80]) : 60;

@@ -19,10 +19,10 @@ export interface PlannedChange extends AccountMoment {
 
 /**
  * A condition that lasts for half an hour while nothing else goes wrong, so that only the delays of messages limit
- * their receives: the service asks to wait for one or five seconds; accounts cannot be read; or an advert kills the
- * worker that fetches it.
+ * their receives: the service asks to wait for a second; accounts cannot be read, or only as they were before somebody
+ * connected them again; or an advert kills the worker that fetches it.
  */
-export type Siege = 'waits-1' | 'waits-5' | 'accounts-unreadable' | 'killer-advert';
+export type Siege = 'waits-1' | 'accounts-restored' | 'accounts-unreadable' | 'killer-advert';
 
 /** Something is broken from a given time on, for a given duration. */
 export interface Trouble {

@@ -18,7 +18,7 @@ import { createTokenWatch, type EndOfRequest } from './watch-tokens.ts';
 import { createTrafficWatch } from './watch-traffic.ts';
 
 /** Troubles that show in the service's answers. */
-const ofRequests: ReadonlySet<Trouble['kind']> = new Set(['outage', 'block', 'waits-1', 'waits-5']);
+const ofRequests: ReadonlySet<Trouble['kind']> = new Set(['outage', 'block', 'waits-1']);
 
 type StoredSecret = Awaited<ReturnType<ReturnType<typeof createInMemoryState>['vault']['read']>>;
 

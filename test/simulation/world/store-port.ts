@@ -4,7 +4,7 @@ import type { Kind } from '../../../shared/contract/names.ts';
 import { type HistoryOwner, isPublished } from '../../../shared/domain/advert-event.ts';
 import { blamingHold } from '../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
-import type { Key, Put, Store } from '../../../shared/ports/store.ts';
+import type { Key, Put, Row, Store } from '../../../shared/ports/store.ts';
 import type { AdvertRow } from '../../../shared/state/advert-histories.ts';
 import type { BudgetState } from '../../../shared/state/budget.ts';
 import type { FeedState } from '../../../shared/state/feed-states.ts';
@@ -16,6 +16,12 @@ import { checkFeed, checkGeneration } from './watch-feed.ts';
 
 /** A process's view of the budget is as old as a late answer makes it, so these calls are never late. */
 const budgetCalls: readonly CallIncident[] = ['crash-before', 'crash-after', 'refused', 'answer-lost'];
+
+/** The account's row as it was before its messages were listed. A write over it is in conflict with the row that is there. */
+function fromBackup(row: Row): Row {
+  const account = row.value as PartnerAccount;
+  return { ...row, etag: 'from a backup', value: { ...account, generation: account.generation - 1 } };
+}
 
 export function createStorePort(world: SimWorld, process: Process, seen: Seen): Store {
   const { plan, history, users, tokenWatch, traffic } = world;
@@ -91,13 +97,11 @@ export function createStorePort(world: SimWorld, process: Process, seen: Seen): 
   return {
     get: (key) =>
       call('get', key, reads, async () => {
-        if (
-          key.kind === 'account' &&
-          process.name.startsWith('worker') &&
-          world.isTroubled('accounts-unreadable', key.name)
-        )
+        const row = await store.get(key);
+        if (key.kind !== 'account' || !process.name.startsWith('worker')) return row;
+        if (world.isTroubled('accounts-unreadable', key.name))
           throw new RemoteError('account.get: unreadable');
-        return store.get(key);
+        return row && world.isTroubled('accounts-restored', key.name) ? fromBackup(row) : row;
       }),
 
     list: (kind, listing) =>
