@@ -24,8 +24,6 @@ const hold = kept({
   fault: v.exactOptional(someText),
   /** Until when the others wait for the one that tries it; `by`: its resource. */
   tried: v.exactOptional(kept({ by: v.exactOptional(someText), until: moment })),
-  /** Adverts that failed during it: they try the service only if no other does. */
-  blamed: v.exactOptional(v.pipe(v.array(someText), v.readonly())),
 });
 export type Hold = Readonly<v.InferOutput<typeof hold>>;
 export type HoldKind = Hold['kind'];
@@ -50,11 +48,7 @@ interface HoldMeaning {
 }
 
 /** Made by the service's answers: its end is known, and nobody waits for it for long. */
-const passing: HoldMeaning = {
-  account: 'account-paused',
-  bridge: 'paused',
-  isForPerson: false,
-};
+const passing: HoldMeaning = { account: 'account-paused', bridge: 'paused', isForPerson: false };
 
 export const holdMeanings: Readonly<Record<HoldKind, HoldMeaning>> = {
   /** The user has to authorize again. */
@@ -70,10 +64,6 @@ export const holdMeanings: Readonly<Record<HoldKind, HoldMeaning>> = {
 
 /** How long all others wait for the result of a trial; the process that makes it may crash. */
 const trialMs = 30_000;
-/** Of a wait for the next trial. */
-const longestTrialMs = 60_000;
-/** For so long, another may try the service before one that failed during the hold. */
-const blamedMs = 30_000;
 
 /** When the hold ends, ms since 1970: 0 without a hold, Infinity if somebody has to end it. */
 export const endOfHold = (hold: Hold | undefined): number =>
@@ -107,29 +97,37 @@ export const holdOf = (
     .filter((hold) => isInForce(hold, now))
     .sort(byWeight)[0];
 
+/** Whether the service's answers made it, and end it. */
+export const isBlaming = ({ fault }: Hold): boolean => fault !== undefined;
+
 /** The hold because of the service's answers, whether it has ended or not. */
-export const blamingHold = ({ holds = [] }: Holder): Hold | undefined =>
-  holds.find(({ fault }) => fault !== undefined);
+export const blamingHold = ({ holds }: Holder): Hold | undefined => holds?.find(isBlaming);
 
 /** Who asks: tokens are renewed even during an operator's hold, and are no trial. */
 export interface Asking {
   readonly resource: string;
   readonly isForTokens?: boolean;
+  /** It has failed before: so it tries the service only if no other does. Default false. */
+  readonly isIll?: boolean;
 }
 
 /** Whether an advert is asked for, and not a feed, a list or a token. */
 export const isOfAdvert = (resource: string): boolean => /\d$/.test(resource);
 
-/** Whether the hold has ended, so that one request at a time tries the service; of an account: one of its adverts. */
-const isTrying = (hold: Hold, { resource }: Asking, now: number): boolean =>
-  hold.fault !== undefined &&
-  hold.fault !== 'rate-limited' &&
-  (hold.kind !== 'service' || isOfAdvert(resource)) &&
-  !isInForce(hold, now);
+/** The hold that has ended, so that one request at a time tries the service, and not this one; of an account: its adverts. */
+const triedHold = ({ holds }: Holder, { resource }: Asking, now: number): Hold | undefined =>
+  holds?.find(
+    (hold) =>
+      isBlaming(hold) &&
+      hold.fault !== 'rate-limited' &&
+      (hold.kind !== 'service' || isOfAdvert(resource)) &&
+      !isInForce(hold, now) &&
+      hold.tried?.by !== resource,
+  );
 
 /** The hold because of which the request is not sent now, with its end for that request. */
 export function holdFor(holder: Holder, asking: Asking, now: number) {
-  const { resource, isForTokens = false } = asking;
+  const { isForTokens = false, isIll = false } = asking;
   const inForce = holdOf(
     undefined,
     // Planted fault: tokens-held-back
@@ -137,22 +135,16 @@ export function holdFor(holder: Holder, asking: Asking, now: number) {
     now,
   );
   if (inForce || isForTokens) return inForce;
-  for (const hold of holder.holds ?? []) {
-    const { tried, blamed } = hold;
-    // Rule: one-trial-at-a-time
-    if (!tried || tried.by === resource || !isTrying(hold, asking, now)) continue;
-    // Rule: healthy-before-ill
-    const until = tried.until + (blamed?.includes(resource) ? blamedMs : 0);
-    if (isLasting(until, longestTrialMs + blamedMs, now)) return { ...hold, until };
-  }
-  return undefined;
+  const hold = triedHold(holder, asking, now);
+  // Rule: one-trial-at-a-time, healthy-before-ill
+  const until = (hold?.tried?.until ?? 0) + (isIll ? trialMs : 0);
+  return hold && isLasting(until, 2 * trialMs, now) ? { ...hold, until } : undefined;
 }
 
 /** For a request that may be sent: the row in which it tries the service. The same object if it need not, or does. */
 export function withTrial<T extends Holder>(holder: T, asking: Asking, now: number): T {
-  const { resource } = asking;
-  const hold = holder.holds?.find((one) => isTrying(one, asking, now) && one.tried?.by !== resource);
-  return hold ? withHold(holder, { ...hold, tried: { by: resource, until: now + trialMs } }) : holder;
+  const hold = triedHold(holder, asking, now);
+  return hold ? withHold(holder, { ...hold, tried: { by: asking.resource, until: now + trialMs } }) : holder;
 }
 
 export const withHold = <T extends Holder>(holder: T, hold: Hold): T => ({
@@ -175,8 +167,7 @@ export function heldFault(hold: Hold, account: string | undefined, nowMs: number
   const whose = account === undefined ? 'the whole bridge' : `partner account ${account}`;
   const by = who === undefined ? '' : ` by ${who}`;
   const why = reason === undefined ? '' : ` (${reason})`;
-  const meaning = holdMeanings[kind];
-  const fault = account === undefined ? meaning.bridge : meaning.account;
+  const fault = holdMeanings[kind][account === undefined ? 'bridge' : 'account'];
   const verb = kind === 'authorization' ? 'is stopped' : 'is paused';
   return new BridgeFault(fault, `${whose} ${verb}${by}${why}`, {
     ...(Number.isFinite(untilMs) && { retryAfterMs: Math.max(1, untilMs - nowMs) }),

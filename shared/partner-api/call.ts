@@ -138,7 +138,9 @@ export function createCaller(
     answers?.note(evidence, answer?.status);
     const isOpen = fault !== undefined && (isUndecided?.(fault) === true || isRepeated(fault));
     // This is done before the caller gets the answer, because the Lambda function may be frozen right after that.
-    await holds.answered({ ...evidence, isUndecided: isOpen });
+    // If the fault may be caused only by the cursor or the token, or the request is repeated, the next answer decides.
+    // Planted fault: cursor-403-counted
+    if (!isOpen) await holds.answered(evidence);
     return outcome;
   }
 

@@ -2,14 +2,7 @@
 import { metrics } from '../contract/names.ts';
 import { accountAfter, type BlamedRow, bridgeAfter, type Evidence } from '../domain/blame.ts';
 import type { Clock } from '../domain/clock.ts';
-import {
-  type Asking as Asked,
-  blamingHold,
-  type Holder,
-  heldFault,
-  holdFor,
-  withTrial,
-} from '../domain/holds.ts';
+import { type Asking as Asked, blamingHold, heldFault, holdFor, withTrial } from '../domain/holds.ts';
 import type { PartnerAccount } from '../domain/partner-account.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { CachedAccounts, CachedBudget } from './cached-rows.ts';
@@ -30,11 +23,6 @@ interface Asking extends Asked {
   readonly isNext: boolean;
 }
 
-interface Answer extends Evidence {
-  /** The fault may be caused only by the cursor or the token, or the request is repeated: the next answer decides. */
-  readonly isUndecided: boolean;
-}
-
 type Rule = <T extends BlamedRow>(row: T) => T;
 
 export type HoldKeeper = ReturnType<typeof createHoldKeeper>;
@@ -47,63 +35,45 @@ export function createHoldKeeper(options: HoldKeeperOptions) {
   async function ready(asking: Asking): Promise<void> {
     const { account, isForTokens = false, isNext } = asking;
     if (!account && budget.state.holds) await budget.refresh();
-    const check = (holder: Holder) => {
+    const entered: Rule = (row) => {
       const now = clock.now();
-      const hold = holdFor(holder, asking, now);
+      const hold = holdFor(row, asking, now);
       // Planted fault: pause-not-asked-for
       if (hold) throw heldFault(hold, account?.name, now);
+      return isNext && !isForTokens ? withTrial(row, asking, now) : row;
     };
-    const held = account ?? budget.state;
-    check(held);
-    if (!isNext || isForTokens || withTrial(held, asking, clock.now()) === held) return;
-    await change(account?.name, (row) => {
-      check(row);
-      return withTrial(row, asking, clock.now());
-    });
+    const held: BlamedRow = account ?? budget.state;
+    if (entered(held) !== held) await change(account?.name, entered);
   }
 
   /** Resolves when other processes can see the result. Never rejects. */
-  async function answered({ isUndecided, ...answer }: Answer): Promise<void> {
-    const { account: name } = answer;
-    // Planted fault: cursor-403-counted
-    if (isUndecided) return;
+  async function answered(answer: Evidence): Promise<void> {
     const now = clock.now();
     const connected = partnerAccounts?.connected;
     await stored(undefined, budget.state, answer, (row) => {
       const isNew = connected !== undefined && connected !== row.connected;
       return bridgeAfter(isNew ? { ...row, connected } : row, answer, circuitSeconds * 1_000, now);
     });
-    const account = name === undefined ? undefined : partnerAccounts?.known(name);
-    if (account) await stored(name, account, answer, (row) => accountAfter(row, answer, now));
+    const account = partnerAccounts?.known(answer.account ?? '');
+    if (account) await stored(account.name, account, answer, (row) => accountAfter(row, answer, now));
   }
 
   /** @param known the row as this process knows it: most answers change nothing in it, and then nothing is stored */
   async function stored(name: string | undefined, known: BlamedRow, answer: Evidence, rule: Rule) {
     // Planted fault: evidence-in-memory
     if (rule(known) === known) return;
-    let before = known;
     try {
-      const after = await change(name, (row) => {
-        before = row;
-        return rule(row);
-      });
-      if (after) tell(name, before, after, answer);
+      const after = await change(name, rule);
+      if (after) tell(name, known, after, answer);
     } catch (error) {
-      observer?.warn('a hold could not be stored: other processes may go on sending', {
-        ...(name !== undefined && { partnerAccount: name }),
-        error,
-      });
+      const message = 'a hold could not be stored: other processes may go on sending';
+      observer?.warn(message, { partnerAccount: name, error });
     }
   }
 
   /** @returns the row after the change; undefined if there is none */
-  async function change(name: string | undefined, rule: Rule): Promise<BlamedRow | undefined> {
-    if (name === undefined) return budget.change(rule);
-    return partnerAccounts?.change(name, (row) => {
-      const changed = rule(row);
-      return changed === row ? undefined : changed;
-    });
-  }
+  const change = async (name: string | undefined, rule: Rule): Promise<BlamedRow | undefined> =>
+    name === undefined ? budget.change(rule) : partnerAccounts?.change(name, rule);
 
   /** Logs a hold that is new or longer. */
   function tell(name: string | undefined, before: BlamedRow, after: BlamedRow, { fault }: Evidence): void {

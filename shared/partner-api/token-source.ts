@@ -61,7 +61,15 @@ export function createTokenSource({ reader, requester, partnerAccounts, holds, c
 
   /** Reads the row and the secret, and has the token renewed if there is no good one. */
   async function find(asked: TokenQuery): Promise<AccessToken> {
-    const { partnerAccount: name, generation, deadlineMs, resource, isNext, rejected: refused } = asked;
+    const {
+      partnerAccount: name,
+      generation,
+      deadlineMs,
+      resource,
+      isNext,
+      isIll,
+      rejected: refused,
+    } = asked;
     let row = partnerAccounts.peek(name)?.account;
     // A row of another generation may be older than the caller's data.
     let isCached = row?.generation === generation;
@@ -69,7 +77,7 @@ export function createTokenSource({ reader, requester, partnerAccounts, holds, c
     for (let isRenewed = false; ; isCached = false) {
       // Planted fault: generation-not-compared
       if (row?.generation !== generation) throw generationOver(asked);
-      await holds.ready({ resource, account: row, isNext });
+      await holds.ready({ resource, account: row, isNext, ...(isIll && { isIll }) });
       const found = await tokenOf(name, row.token?.version);
       if (found && isGood(row, found)) return found;
       if (found && isRenewed) {
@@ -172,8 +180,7 @@ export function createTokenSource({ reader, requester, partnerAccounts, holds, c
       rejected: answered,
     }: TokenQuery): Promise<void> {
       if (!answered) return;
-      const evidence = { account, resource, fault: answered.fault, sentAt: clock.now(), isIll };
-      await holds.answered({ ...evidence, isUndecided: false });
+      await holds.answered({ account, resource, fault: answered.fault, sentAt: clock.now(), isIll });
     },
 
     /** An answer was good with the token of this version. Resolves when the row says so, if it has to. */

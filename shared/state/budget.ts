@@ -18,7 +18,7 @@ const budgetRow = kept({
   /** The last try of a token endpoint that fails: of one account, or of several, which wait for it then. */
   renewal: renewalField,
   /** Evidence of a blocked address (domain/blame.ts). */
-  forbidden: v.exactOptional(v.pipe(v.array(someText), v.readonly())),
+  failing: v.exactOptional(v.pipe(v.array(someText), v.readonly())),
 });
 export type BudgetState = Readonly<v.InferOutput<typeof budgetRow>>;
 

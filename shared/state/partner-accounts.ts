@@ -20,16 +20,16 @@ export function createPartnerAccounts(store: Store) {
     add: async (account: PartnerAccount): Promise<boolean> =>
       'etag' in (await store.put(accountRowKey(account.name), account, 'absent')),
 
-    /** Applies `change` to the stored account, again if another process writes in between; undefined writes nothing. */
+    /** Applies `change` to the stored account, again if another process writes in between; undefined, or the same object, writes nothing. */
     async change(
       name: string,
       change: (account: PartnerAccount) => PartnerAccount | undefined,
     ): Promise<PartnerAccount | undefined> {
-      const row = await update(
-        store,
-        accountRowKey(name),
-        (current) => current && change(storedAccount(current)),
-      );
+      const row = await update(store, accountRowKey(name), (current) => {
+        const account = current && storedAccount(current);
+        const changed = account && change(account);
+        return changed === account ? undefined : changed;
+      });
       return row && storedAccount(row);
     },
 

@@ -88,6 +88,12 @@ export const plantedInService: Planted = {
   ],
   'shared/partner-api/call.ts': [
     [
+      'cursor-403-counted',
+      'a 403 for a cursor is judged by the next request, which has no cursor',
+      'if (!isOpen) await',
+      'await',
+    ],
+    [
       'late-answer-lost',
       'the answer to a token request is waited for as long as the function may run',
       'const timeoutMs = request.token ? Math.min(leftMs, attemptTimeoutMs) : leftMs;',
@@ -201,8 +207,8 @@ export const plantedInService: Planted = {
     [
       'block-judged-by-its-trial',
       'an answer of another kind ends no address block',
-      "if (open && open.tried?.by !== resource) return row;\n  if (open && fault.code !== 'forbidden')",
-      "if (open && open.tried?.by !== resource) return row;\n  if (open && fault.code !== 'forbidden') return withoutHolds(row, isBlamed);\n  if (open && fault.code !== 'forbidden')",
+      'if (open && open.tried?.by !== resource) return row;',
+      "if (open && open.tried?.by !== resource) return row;\n  if (open && fault.code !== 'forbidden') return withoutHolds(row, isBlaming);",
     ],
     [
       'several-adverts-fail',
@@ -237,12 +243,6 @@ export const plantedInService: Planted = {
       'if (blamingHold(rule(known)) === blamingHold(known)) return;',
     ],
     [
-      'cursor-403-counted',
-      'a 403 for a cursor is judged by the next request, which has no cursor',
-      'if (isUndecided) return;',
-      '',
-    ],
-    [
       'pause-not-asked-for',
       'the pause of the partner account is checked at the moment a request is sent',
       'if (hold) throw',
@@ -259,14 +259,14 @@ export const plantedInService: Planted = {
     [
       'one-trial-at-a-time',
       'one request tries the service after a hold, and all others wait for its result',
-      'if (!tried || tried.by === resource',
-      'if (!tried || tried.by !== resource',
+      'hold.tried?.by !== resource',
+      'hold.tried?.by === resource',
     ],
     [
       'healthy-before-ill',
-      'what failed during a hold tries the service only if no other does',
-      'blamed?.includes(resource) ?',
-      'blamed?.includes(resource) && !tried ?',
+      'what has failed tries the service only if no other does',
+      '(isIll ? trialMs : 0)',
+      '(isIll ? 0 : 0)',
     ],
     [
       'tokens-held-back',
