@@ -1,22 +1,12 @@
 import { expect, it } from 'vitest';
 import { createConnect } from '../../../../functions/connect/connect.ts';
-import type { ConnectRequest } from '../../../../functions/connect/connect-account.ts';
 import type { ConnectDeps } from '../../../../functions/connect/connected-row.ts';
 import { BridgeFault } from '../../../../shared/domain/faults.ts';
-import { stopOf } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { createTokenWorld } from '../../../helpers/token-world.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const code = (text: string) => ({ code: new Secret(text) });
-
-/** Whether a row that is polled has a feed of its generation, and the token that the vault has. */
-async function expectWhole(world: World, name: string) {
-  const account = await world.account(name);
-  if (!account || stopOf(account)) return;
-  expect((await world.feed(name))?.generation).toBe(account.generation);
-  expect((await world.state.vault.read(name))?.version).toBe(account.token?.version);
-}
 
 const connecting = async () => {
   const world = await createWorld();
@@ -37,15 +27,6 @@ it('the feed starts at the service’s time less the overlap, or as given', asyn
   expect((await world.feed('shop'))?.since).toBe('2026-11-20T11:55:00.000Z');
   await connectByCode({ partnerAccount: 'other', since: '2026-01-01T00:00:00Z' });
   expect((await world.feed('other'))?.since).toBe('2026-01-01T00:00:00Z');
-});
-
-it('a code is exchanged with the scope and the redirect URI', async () => {
-  const { world, connectByCode } = await connecting();
-  await connectByCode();
-  await connectByCode({ redirectUri: 'https://here/' });
-
-  const grant = { grant_type: 'authorization_code', ...code('code-1'), scope: 'v2 read write' };
-  expect(world.service.grants.slice(1)).toEqual([grant, { ...grant, redirect_uri: 'https://here/' }]);
 });
 
 it('a refresh token is kept when the answer has none, a code is not', async () => {
@@ -115,47 +96,6 @@ it.each([
   const { code: kind, status, serviceCode, retryAfterMs } = error;
   expect(fault).toMatchObject({ code: kind, status, serviceCode, retryAfterMs, cause: error });
   expect(String(fault)).toMatch(/no answer \(.*not stored/);
-});
-
-/** `main` has published an event; then another user authorizes. */
-async function published() {
-  const world = await createWorld();
-  world.service.change('1', 'active');
-  await world.round();
-  await world.handleBatch();
-  const before = await world.account();
-  if (!before) throw new Error('not connected');
-  const connect = (more: Partial<ConnectRequest> = {}) =>
-    world.connect.connect(
-      { partnerAccount: 'main', ...code('other'), newUser: true, ...more },
-      world.options(),
-    );
-  return { world, before, connect };
-}
-
-it.each([
-  ['while it is polled', false],
-  ['after it was disconnected', true],
-])('a new user under a known name gets a new generation: %s', async (_case, leaves) => {
-  const { world, before, connect } = await published();
-  if (leaves) await world.connect.disconnect('main');
-
-  const connected = await connect({ since: '2026-11-20T09:00:00Z' });
-
-  expect(connected).toMatchObject({ isNew: true });
-  expect(connected.generation).toBeGreaterThan(before.generation);
-  expect(await world.account()).toMatchObject({ generation: connected.generation });
-  expect((await world.account())?.token?.version).not.toBe(before.token?.version);
-  await expectWhole(world, 'main');
-  const feed = await world.feed();
-  expect(feed).toMatchObject({ generation: connected.generation, since: '2026-11-20T09:00:00Z' });
-  expect(feed?.cursor).toBeUndefined();
-  // The history of before stays, under its generation.
-  const key = { partnerAccount: 'main', feed: 'adverts', advertId: '1' } as const;
-  const rowOf = (generation: number) => world.state.advertHistories.read({ ...key, generation });
-  expect(await rowOf(before.generation)).toMatchObject({ sequence: 1 });
-  expect(await rowOf(connected.generation)).toBeUndefined();
-  expect((await world.books()).listed).toBe(0);
 });
 
 it.each([
