@@ -11,27 +11,12 @@ import {
   RefusedEventError,
 } from '../../../shared/aws/event-publisher.ts';
 import { handlerOptions } from '../../../shared/aws/handler-options.ts';
+import problems from '../../operations/findings/problems.json' with { type: 'json' };
 
 const timeouts = { connectionTimeout: 3_000, requestTimeout: 8_000 };
 
 /** What AWS, the network or the SDK says when every event fails alike, with what to do about it. */
-const meanings: Readonly<Record<string, string>> = {
-  AccessDeniedException: 'AWS denies it. Allow events:PutEvents on this bus',
-  NotAuthorizedForSourceException: 'AWS denies it. Allow events:PutEvents for the source advert-bridge',
-  ResourceNotFoundException: 'there is no such bus. Check its ARN',
-  InvalidStateException: 'the bus is not active',
-  CredentialsProviderError:
-    'there are no AWS credentials, or their session has ended. Set AWS_PROFILE, or the variables of your credentials, or log in again',
-  ExpiredTokenException:
-    'the AWS credentials have expired. Renew them; those in variables need a new start of the run',
-  UnrecognizedClientException: 'AWS does not know these credentials',
-  InvalidSignatureException: 'AWS finds the signature wrong. Check the secret access key and the clock',
-  ThrottlingException: 'AWS asks for fewer events',
-  ENOTFOUND:
-    'there is no such address. Check the region in the ARN, which may have no bus of this kind, and the network',
-  ECONNREFUSED: 'nothing answers there. Check the network, and AWS_ENDPOINT_URL if it is set',
-  TimeoutError: 'the bus does not answer in time. Check the network and the proxy',
-};
+const meanings: Readonly<Record<string, string>> = problems.bus;
 /** Other names of the same. */
 const otherNames: Readonly<Record<string, string>> = {
   ...{ EAI_AGAIN: 'ENOTFOUND', ExpiredToken: 'ExpiredTokenException' },
