@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from advert_bridge import AdvertEvent, BatchFailedError, DynamoDbPositions, advert_event_handler
+from advert_bridge.testing import a_lambda_event, an_advert_history
 
 from vectors import body_of, event_body
 
@@ -54,6 +55,29 @@ def test_keeps_the_order_of_each_group_of_a_fifo_queue(positions: DynamoDbPositi
         record["attributes"] = {"MessageGroupId": group}
     assert handle(records, None) == failed("message-2", "message-4", "message-5", "message-6", "message-7")
     assert seen == ["1/1", f"{other[5:]}/2"]
+
+
+def test_applies_a_fifo_queue_in_order_around_a_failure(positions: DynamoDbPositions) -> None:
+    adverts = [an_advert_history(["new", "active", "sold"], advert_id=advert_id) for advert_id in "12"]
+    queue = a_lambda_event((event for each in zip(*adverts) for event in each), fifo=True)["Records"]
+    applied: list[str] = []
+    broken = {"1/2"}
+
+    def apply(event: AdvertEvent) -> None:
+        name = f"{event.advert_id}/{event.sequence}"
+        if name in broken:
+            broken.remove(name)
+            raise RuntimeError("no price")
+        applied.append(name)
+
+    handle = advert_event_handler(positions, {"AdvertStatusChanged": apply})
+    while batch := queue[:5]:
+        answer = handle({"Records": batch}, None)["batchItemFailures"]
+        failures = {each["itemIdentifier"] for each in answer}
+        queue = [record for record in queue if record not in batch or record["messageId"] in failures]
+    assert [name for name in applied if name[0] == "1"] == ["1/1", "1/2", "1/3"]
+    assert [name for name in applied if name[0] == "2"] == ["2/1", "2/2", "2/3"]
+    assert applied.index("2/2") < applied.index("1/2")
 
 
 def test_one_poisoned_advert_costs_only_itself(

@@ -24,9 +24,9 @@ def advert_event_handler(
 
     A failed event and later events of the same advert go back to the queue; other adverts are not affected. On a FIFO
     queue, so do the later messages of its group, whose order is kept. Each failure is logged with its message ID. An
-    event without a function counts as applied; its type is logged once. If every record failed, the handler raises a BatchFailedError, so that the function's error metric counts it; an advert
-    that another worker has claimed is not a failure. Set ReportBatchItemFailures on the event source mapping: without
-    it, Lambda deletes the events that failed.
+    event without a function counts as applied; its type is logged once. If every record failed, the handler raises a
+    BatchFailedError, so that the function's error metric counts it; an advert that another worker has claimed is not a
+    failure. Set ReportBatchItemFailures on the event source mapping: without it, Lambda deletes the events that failed.
     """
     if not callable(getattr(positions, "apply_if_newer", None)):
         raise TypeError("positions: expected DynamoDbPositions(client, table_name)")

@@ -49,9 +49,15 @@ def an_advert_history(statuses: Iterable[str | None], **fields: Any) -> list[dic
     return events
 
 
-def a_lambda_event(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Returns a batch of SQS messages, as Lambda hands it to a function: `message-1`, `message-2` and so on."""
-    records = [{"messageId": f"message-{number}", "body": json.dumps(event)} for number, event in enumerate(events, 1)]
+def a_lambda_event(events: Iterable[Mapping[str, Any]], *, fifo: bool = False) -> dict[str, Any]:
+    """Returns a batch of SQS messages, as Lambda hands it to a function: `message-1`, `message-2` and so on.
+
+    With `fifo` they come from a FIFO queue on which each advert is a group.
+    """
+    records: list[dict[str, Any]] = []
+    for number, event in enumerate(events, 1):
+        group = {"attributes": {"MessageGroupId": event["resources"][0]}} if fifo else {}
+        records.append({"messageId": f"message-{number}", "body": json.dumps(event)} | group)
     return {"Records": records}
 
 
