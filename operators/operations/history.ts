@@ -8,7 +8,7 @@ import {
   type PublishedEvents,
 } from '../../shared/domain/advert-event.ts';
 import { knownSuccess, toInstant } from '../../shared/domain/clock.ts';
-import { type Hold, heldFault, holdOf } from '../../shared/domain/holds.ts';
+import { blamingHold, type Hold, heldFault, holdOf } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { printableLine as printable } from '../../shared/domain/text.ts';
 import type { WaitingMessage } from '../../shared/ports/queue.ts';
@@ -171,8 +171,12 @@ function eventText({ advertId, latest }: Pick<Known, 'advertId' | 'latest'>): st
 const listedText = ({ advertId, waiting: [head] }: Known): string =>
   `Advert ${advertId} was listed${head ? ` at ${head.listedAt}` : ''} and`;
 
-const endOfWait = ({ waiting: [head] }: Known): string =>
-  head?.until ? `of ${head.until}` : 'once nothing holds it up';
+function endOfWait({ account, waiting: [head] }: Known): string {
+  if (head?.until) return `of ${head.until}`;
+  return blamingHold(account)
+    ? `once the service answers any advert of ${account.name} well`
+    : 'once nothing holds it up';
+}
 
 const triedText = ({ row }: Known): string =>
   row?.tries === undefined

@@ -123,6 +123,12 @@ it.each<[string, string, Knowledge, RegExp]>([
     /main is stopped \(refresh-token-rejected\)/,
   ],
   ['aside', 'the account is paused', { ...aside, account: byAna }, /ana.*migration/],
+  [
+    'aside',
+    'all adverts of the account fail',
+    { ...aside, account: { holds: [{ ...serviceHold('service', noon), fault: 'forbidden' }] } },
+    /once the service answers any advert of main well/,
+  ],
   ['aside', 'the hold is over', aside, /comes back within a minute/],
   [
     'dead-lettered',
