@@ -20,7 +20,7 @@ const namedIn = (text: string): string[] =>
     ...text.matchAll(/\/\/ (?:Rule|Planted faults?): ([a-z0-9, \n/-]+?)(?=\n(?!\s*\/\/ [a-z0-9]+-))/g),
   ].flatMap(([, names = '']) => names.split(/[,\s/]+/).filter((name) => name !== ''));
 
-it.each(plantedFaults)('can be planted in the source as it is: $name', ({ sources }) => {
+it.each(plantedFaults)('a planted fault fits the source as it is: $name', ({ sources }) => {
   for (const [, source] of sources()) expect(stripTypeScriptTypes(source)).not.toBe('');
 });
 

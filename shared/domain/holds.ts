@@ -122,6 +122,7 @@ const triedHold = ({ holds }: Holder, { resource }: Asking, now: number): Hold |
       hold.fault !== 'rate-limited' &&
       (hold.kind !== 'service' || isOfAdvert(resource)) &&
       !isInForce(hold, now) &&
+      // Rule: one-trial-at-a-time
       hold.tried?.by !== resource,
   );
 
@@ -136,7 +137,7 @@ export function holdFor(holder: Holder, asking: Asking, now: number) {
   );
   if (inForce || isForTokens) return inForce;
   const hold = triedHold(holder, asking, now);
-  // Rule: one-trial-at-a-time, healthy-before-ill
+  // Rule: healthy-before-ill
   const until = (hold?.tried?.until ?? 0) + (isIll ? trialMs : 0);
   return hold && isLasting(until, 2 * trialMs, now) ? { ...hold, until } : undefined;
 }
