@@ -4,7 +4,7 @@ import { type WorldName, worldNames, worlds } from './model/worlds.ts';
 import { plantedFaults } from './planted/planted.ts';
 
 const names = plantedFaults.map(({ name }) => name);
-const described = worldNames.map((name) => `  ${name.padEnd(16)}${worlds[name].says}`).join('\n');
+const described = worldNames.map((name) => `  ${name.padEnd(20)}${worlds[name].says}`).join('\n');
 
 interface Given {
   readonly seeds?: number;

@@ -12,7 +12,10 @@ import type { SimWorld } from '../world/sim-world.ts';
 import { nameOf } from '../world/users.ts';
 
 const minuteMs = 60_000;
-/** A change whose account has given the turn to an ill advert looks again after 5 s, and after 10 s more; hanging ones have turns of 20 s. */
+/**
+ * A change whose account has given the turn to an ill advert looks again after 5 s, and after 10 s more. Hanging ones that
+ * were not asked for before have turns of 11 s: of three of them, nobody knows it.
+ */
 const [turnsMs, hangingTurnsMs] = [15_000, 35_000];
 /** One for a page of entries that are no IDs; a second one if it was read twice. */
 const mostMalformed = 2;
