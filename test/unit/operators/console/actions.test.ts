@@ -41,6 +41,8 @@ async function done(given: object) {
   await over;
   return { action: latest.get(id), log };
 }
+/** A process may take seconds to start where others are at work. */
+const loaded = { timeout: 10_000 };
 const manyIds = Array.from({ length: 2_500 }, (_, index) => `main/${index}`);
 
 const name = 'main';
@@ -97,7 +99,7 @@ it('an action says how far it came when it is interrupted', async () => {
     `console.error('at work'); if (process.argv.includes('main/1000')) setInterval(() => {}, 1000)`,
   );
   const { id } = await actions.act({ action: 'redrive', ids: manyIds });
-  await expect.poll(() => latest.get(id)?.says).toBe('1000 of 2500: at work');
+  await expect.poll(() => latest.get(id)?.says, loaded).toBe('1000 of 2500: at work');
   await actions.close();
   expect(latest.get(id)).toMatchObject({ state: 'failed', says: expect.stringMatching(/^1000 of 2500: /) });
 });
@@ -108,7 +110,7 @@ it('an action is known as denied until AWS allows it', async () => {
   );
   const ended = async (reason: string) => {
     const { id } = await actions.act({ action: 'pause', name: 'main', reason });
-    await expect.poll(() => latest.get(id)?.state).not.toBe('running');
+    await expect.poll(() => latest.get(id)?.state, loaded).not.toBe('running');
     return denials();
   };
   expect(await ended('no')).toEqual(['pause']);
