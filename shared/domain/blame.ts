@@ -8,7 +8,6 @@ import {
   beginOfHold,
   blamingHold,
   endOfHold,
-  type Hold,
   type Holder,
   isBlaming,
   isOfAdvert,
@@ -54,8 +53,7 @@ const accountOf = (resource: string): string => resource.replace(/ .*/, '');
  */
 function acquitted<T extends BlamedRow>(row: T, sentAt: number): T {
   const { failing, ...rest } = row;
-  const isOver = (hold: Hold) => isBlaming(hold) && sentAt >= beginOfHold(hold);
-  return withoutHolds(failing ? (rest as T) : row, isOver);
+  return withoutHolds(failing ? (rest as T) : row, (hold) => isBlaming(hold) && sentAt >= beginOfHold(hold));
 }
 
 /** The pause that the service asks for with a 429, for the limit is the application's. */
