@@ -15,6 +15,7 @@ const history = { advertStatusTable: filled } as const;
 const buses = { eventBusName: v.optional(filled), customEventBusArn: v.optional(filled) } as const;
 const queue = { queueUrl: filled, refreshTokenFunction: filled } as const;
 
+/** The resources of each function. */
 export const functionResources = {
   drain: v.object({ ...common, ...queue, ...history }),
   fanOut: v.object({ ...common, ...queue, ...history, ...buses }),
