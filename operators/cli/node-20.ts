@@ -1,6 +1,7 @@
 /**
  * Adds `URL.parse` and what ES2024 has, but Node 20 has not, for commands on a stack run there too; `lib` in tsconfig.json
- * allows nothing newer. Also keeps the AWS SDK from warning of Node 20. To be called: a bundle leaves out an import that only has effects (`sideEffects` in package.json).
+ * allows nothing newer. Also keeps the AWS SDK from warning of Node 20. To be called: a bundle leaves out an import that only
+ * has effects (`sideEffects` in package.json).
  */
 export function prepareNode20(): void {
   Map.groupBy ??= <K, T>(items: Iterable<T>, keyOf: (item: T, index: number) => K) => {

@@ -71,15 +71,15 @@ export interface Flaw {
 export class ShapeError extends Error {
   override readonly name = 'ShapeError';
   /** That of a secret has another remedy than that of a row. */
-  readonly code: 'wrong-shape' | 'malformed-application' | 'malformed-pair' = 'wrong-shape';
+  readonly code: 'wrong-shape' | 'malformed-application' | 'malformed-pair';
   readonly flaws: readonly Flaw[];
 
-  constructor(place: string, flaws: readonly Flaw[], options?: ErrorOptions) {
+  constructor(place: string, flaws: readonly Flaw[], code: ShapeError['code'] = 'wrong-shape') {
     super(
       `${place}: ${flaws.map(({ path, expected }) => (path ? `${path}: ${expected}` : expected)).join('; ')}`,
-      options,
     );
     this.flaws = flaws;
+    this.code = code;
   }
 }
 
@@ -107,10 +107,11 @@ export function checked<S extends v.GenericSchema>(
   schema: S,
   value: unknown,
   place: string,
+  code?: ShapeError['code'],
 ): v.InferOutput<S> {
   const result = v.safeParse(schema, value);
   if (result.success) return result.output;
-  throw new ShapeError(place, flawsOf(result.issues));
+  throw new ShapeError(place, flawsOf(result.issues), code);
 }
 
 /** @throws {ShapeError} also for text that is not JSON */
@@ -118,10 +119,11 @@ export function checkedJson<S extends v.GenericSchema>(
   schema: S,
   text: string,
   place: string,
+  code?: ShapeError['code'],
 ): v.InferOutput<S> {
   const value = parsedJson(text);
-  if (value === undefined) throw new ShapeError(place, [{ path: '', expected: 'expected JSON' }]);
-  return checked(schema, value, place);
+  if (value === undefined) throw new ShapeError(place, [{ path: '', expected: 'expected JSON' }], code);
+  return checked(schema, value, place, code);
 }
 
 /** Undefined if the text is not JSON. The parser's own error would quote it, and it may contain a secret. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { checkedJson, form, instant, ShapeError } from '../contract/checks.ts';
+import { checkedJson, form, instant } from '../contract/checks.ts';
 import { generation } from '../contract/events.ts';
 import { toInstant } from './clock.ts';
 
@@ -74,7 +74,7 @@ export const textOfPair = (pair: StoredPair): string =>
 
 /** @throws {ShapeError} naming the secret and the fault */
 export const pairOfText = (text: string, secretName: string): StoredPair =>
-  withCode('malformed-pair', () => checkedJson(storedPair, text, `secret ${secretName}`));
+  checkedJson(storedPair, text, `secret ${secretName}`, 'malformed-pair');
 
 /** `<prefix>/application`: the credentials that identify the bridge to the partner service. */
 const application = v.object({
@@ -89,12 +89,4 @@ export const textOfApplication = ({ clientId, clientSecret }: Application): stri
 
 /** @throws {ShapeError} also for the empty text of a secret that is not filled in yet */
 export const applicationOfText = (text: string, secretName: string): Application =>
-  withCode('malformed-application', () => checkedJson(application, text, `secret ${secretName}`));
-
-function withCode<T>(code: ShapeError['code'], read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw error instanceof ShapeError ? Object.assign(error, { code }) : error;
-  }
-}
+  checkedJson(application, text, `secret ${secretName}`, 'malformed-application');

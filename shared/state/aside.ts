@@ -37,11 +37,11 @@ export function rowAside({ delivery, verdict }: Settlement): RowAside | undefine
   return { key: { kind: 'aside', name: `${message.partnerAccount}/${id}` }, value: { message } };
 }
 
-const timeName = (ms: number): string => String(ms).padStart(15, '0');
+const timeName = (letter: string, ms: number): string => `${letter}${String(ms).padStart(15, '0')}`;
 /** After those on hold and redriven, and by time. */
-const dueName = (dueMs: number): string => `t${timeName(dueMs)}`;
+const dueName = (dueMs: number): string => timeName('t', dueMs);
 /** After all others: of those that wait for a good answer about any advert of their account, the one that failed first. */
-const lastNames = 'w';
+const lastName = (failedAt: number): string => timeName('w', failedAt);
 
 /** What waits for a good answer about others does not age. */
 function rowOfFailed(
@@ -49,11 +49,9 @@ function rowOfFailed(
   { wait, failedAt }: Verdict & { readonly kind: 'hold' },
 ): RowAside {
   const { times = 0, waitedMs = 0 } = message.failed ?? {};
-  const [ownMs, begin] =
-    failedAt === undefined
-      ? [wait?.forMs ?? 0, dueName(wait?.dueMs ?? 0)]
-      : [0, `${lastNames}${timeName(failedAt)}`];
-  const failed = { times: times + 1, waitedMs: waitedMs + ownMs };
+  const { dueMs = 0, forMs = 0 } = wait ?? {};
+  const failed = { times: times + 1, waitedMs: waitedMs + (failedAt === undefined ? forMs : 0) };
+  const begin = failedAt === undefined ? dueName(dueMs) : lastName(failedAt);
   const name = `${message.partnerAccount}/${begin}:${message.key}`;
   return {
     key: { kind: 'aside', name },
@@ -145,7 +143,9 @@ export function createAside(store: Store) {
     async ofAdvert(partnerAccount: string, advertId: string): Promise<readonly WaitingMessage[]> {
       const held = (await list(partnerAccount)).filter(({ message }) => message.advertId === advertId);
       return held.map(({ message, wait }) => ({
-        ...{ message, place: 'aside', receives: 0 },
+        message,
+        place: 'aside',
+        receives: 0,
         ...(wait && { until: wait.dueMs }),
       }));
     },

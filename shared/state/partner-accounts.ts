@@ -20,7 +20,10 @@ export function createPartnerAccounts(store: Store) {
     add: async (account: PartnerAccount): Promise<boolean> =>
       'etag' in (await store.put(accountRowKey(account.name), account, 'absent')),
 
-    /** Applies `change` to the stored account, again if another process writes in between; undefined, or the same object, writes nothing. */
+    /**
+     * Applies `change` to the stored account, again if another process writes in between; undefined, or the same object, writes
+     * nothing.
+     */
     async change(
       name: string,
       change: (account: PartnerAccount) => PartnerAccount | undefined,

@@ -102,7 +102,9 @@ function ofCustomBus(arn: string, name: string): IWidget[] {
   const found = (dimensions: string, metric: string, statistic: string, label = '') =>
     new MathExpression({
       expression: `SEARCH('{AWS/EventsV2,${dimensions}} MetricName="${metric}" (EventBus="${arn}" OR EventBus="${name}")', '${statistic}', ${period.toSeconds()})`,
-      ...{ usingMetrics: {}, label, period },
+      usingMetrics: {},
+      label,
+      period,
     });
   const ofSubscribers = (...given: [metric: string, statistic: string, label?: string]) =>
     ['EventBus,Subscriber', 'EventBus,SubscriberAccount'].map((dimensions) => found(dimensions, ...given));

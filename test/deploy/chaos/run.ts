@@ -7,7 +7,7 @@ import { silenceMs } from '../stack/deployment.ts';
 import type { DrainReport } from '../stack/functions.ts';
 import { checkedEvent } from '../stack/histories.ts';
 import { kill, outliveLease, outliveVisibility, refreshTwice } from './deaths.ts';
-import { ask, endLeases, type Scene, setScene, waitingMessages } from './scene.ts';
+import { ask, endLeases, type Scene, setScene } from './scene.ts';
 
 type Play = (scene: Scene) => Promise<boolean>;
 
@@ -75,9 +75,9 @@ async function settle(scene: Scene): Promise<void> {
     const { polls = [] } = ((await ask(scene, 'drain')) ?? {}) as Partial<DrainReport>;
     const polled = polls.map(({ partnerAccount }) => partnerAccount);
     return (
-      (await waitingMessages(scene)) === 0 &&
       names.every((name) => polled.includes(name)) &&
-      polls.every(({ end, listed }) => end === 'up-to-date' && listed === 0)
+      polls.every(({ end, listed }) => end === 'up-to-date' && listed === 0) &&
+      (await deployment.advertBridge.status()).queue.waiting === 0
     );
   };
   await until('everything is handled', isIdle, { withinMs: maxToSettleMs, everyMs: 500 });

@@ -6,7 +6,6 @@ import {
 import { SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { seededRandom } from '../../../kits/typescript/testing/player.ts';
 import type { Random } from '../../../sandbox/state/random.ts';
-import { countMessages } from '../../../shared/aws/sqs.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { type Store, update } from '../../../shared/ports/store.ts';
 import type { FeedState } from '../../../shared/state/feed-states.ts';
@@ -78,13 +77,4 @@ export async function endLeases({ store }: Scene): Promise<void> {
       return lease && state;
     });
   }
-}
-
-/** Number of messages in the queue, including hidden ones and those being handled, and of those that wait aside. */
-export async function waitingMessages(scene: Scene): Promise<number> {
-  const { deployment, store, names } = scene;
-  const { cloud, outputs } = deployment;
-  const inQueue = await countMessages({ client: cloud.sqs, url: outputs.queueUrl });
-  const aside = await Promise.all(names.map((name) => store.list('aside', { prefix: `${name}/` })));
-  return inQueue + aside.flat().length;
 }
