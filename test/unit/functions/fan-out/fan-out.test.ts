@@ -86,6 +86,33 @@ it('an advert becomes an event numbered from 1, with the status before', async (
   });
 });
 
+it('an event that the bus refused is published before the next one', async () => {
+  world.events.refuse();
+  expect(await kinds(delivery())).toEqual(['retry']);
+  world.events.accept();
+  world.service.know('1', 'sold');
+
+  expect(await handle(delivery())).toEqual([done('events')]);
+  expect(summary()).toEqual([
+    [1, null, 'active'],
+    [2, 'active', 'sold'],
+  ]);
+});
+
+it('an event is published twice alike when its acceptance is not stored', async () => {
+  const { advertHistories } = world.state;
+  const write: typeof advertHistories.write = async (key, stored) => {
+    if (!stored.pending) throw new Error('killed after PutEvents');
+    return advertHistories.write(key, stored);
+  };
+  await handleWith({ advertHistories: { ...advertHistories, write } }, delivery());
+  expect(await handle(delivery())).toEqual([done('unchanged')]);
+
+  const [first, second, ...others] = world.events.accepted;
+  expect(second).toBe(first);
+  expect(others).toEqual([]);
+});
+
 it('only the statuses and copied fields of the settings are published', async () => {
   const publishStatuses = ['sold'];
   const eventFields = ['title', 'price.value', 'x'];
