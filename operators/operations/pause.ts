@@ -14,7 +14,7 @@ import { renewableNow } from '../../shared/domain/renewal.ts';
 import { shownPause } from './account-status.ts';
 import type { Bridge, LocalHost, StackHost } from './bridge.ts';
 import { knownAccount, requireKnown } from './errors.ts';
-import type { PrintedPause } from './printed.ts';
+import type { PrintedPause, Resumed } from './printed.ts';
 
 interface PausedBridge extends Pick<Bridge, 'partnerAccounts' | 'budgetStore'> {
   readonly clock: Pick<Clock, 'now'>;
@@ -58,7 +58,7 @@ export async function resume(
   bridge: PausedBridge,
   name: string | undefined,
   { early }: { readonly early: boolean },
-) {
+): Promise<Resumed> {
   const { partnerAccounts, budgetStore } = bridge;
   const nowMs = nowOf(bridge);
   const isOver = (hold: Hold) => isOperators(hold) || (early && isPassing(hold));
@@ -74,14 +74,10 @@ export async function resume(
   const waits = holdOf(passingOf(whole), account && passingOf(account), nowMs);
   return {
     ended: shownPause(heldBy(account ?? whole, 'operator', nowMs)),
-    /** Until when the service had asked the whole bridge to wait; null: not ended, or there was no pause. */
     servicePauseUntil: early && service ? toInstant(endOfHold(service)) : null,
-    /** Kinds of the account's own holds that `--early` ended, which the service's answers had made. */
     accountHoldsEnded: early && account ? (passingOf(account).holds ?? []).map(({ kind }) => kind) : [],
     circuitEnded: early && whole.holds?.some(({ kind }) => kind === 'circuit') === true,
-    /** A pause of the whole bridge that is still in force, although the partner account's has ended. */
     stillPaused: account ? shownPause(heldBy(whole, 'operator', nowMs)) : null,
-    /** Until when it still waits for another reason, which only `--early` ends; null if it does not. */
     stillHeldUntil: !early && waits ? toInstant(endOfHold(waits)) : null,
   };
 }

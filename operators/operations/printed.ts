@@ -1,6 +1,6 @@
 /**
- * What `status`, `dead-letters`, `history` and `connect --new-history` print with --json. Times are ISO 8601 in UTC; a
- * field changes by addition only. `doctor` has doctor/check.ts, its findings findings/finding.ts.
+ * What `status`, `dead-letters`, `history`, `resume`, `resync` and `connect --new-history` print with --json. Times are
+ * ISO 8601 in UTC; a field changes by addition only. `doctor` has doctor/check.ts, its findings findings/finding.ts.
  */
 import type { AdvertEvent } from '../../shared/contract/events.ts';
 import type { DeadLetter } from '../../shared/contract/messages.ts';
@@ -202,6 +202,28 @@ export interface AdvertHistory {
   readonly facts: readonly { readonly at: string; readonly says: string }[];
   readonly outcome: string;
   readonly answer: string;
+}
+
+export interface Resumed {
+  /** The operator's pause that ended; null if there was none. */
+  readonly ended: PrintedPause | null;
+  /** Until when the service had asked the whole bridge to wait; null: not ended, or there was no pause. */
+  readonly servicePauseUntil: string | null;
+  /** Kinds of the account's own holds that `--early` ended, which the service's answers had made. */
+  readonly accountHoldsEnded: readonly string[];
+  readonly circuitEnded: boolean;
+  /** A pause of the whole bridge that is still in force, although the partner account's has ended. */
+  readonly stillPaused: PrintedPause | null;
+  /** Until when it still waits for another reason, which only `--early` ends; null if it does not. */
+  readonly stillHeldUntil: string | null;
+}
+
+export interface Resynced {
+  /** Where reading began. */
+  readonly since: string;
+  readonly listed: number;
+  /** Whether reading came to the feed's end; if not, the bridge goes on. */
+  readonly finished: boolean;
 }
 
 export interface NewHistory {

@@ -7,6 +7,7 @@ import { earlierOf } from '../../shared/domain/clock.ts';
 import type { FeedState } from '../../shared/state/feed-states.ts';
 import { type Bridge, silentObserver } from './bridge.ts';
 import { CommandError } from './errors.ts';
+import type { Resynced } from './printed.ts';
 
 export interface ResyncOptions {
   readonly signal: AbortSignal;
@@ -23,7 +24,6 @@ const pollMs = 10 * 60_000;
  * Reads the feed of a partner account again from `requested` (ISO 8601 with time zone), or from the start of its unread
  * part if that is earlier: otherwise changes that were still unread before `requested` would be lost.
  *
- * @returns where reading began, and whether it came to the feed's end; if not, the bridge goes on
  * @throws {BridgeFault} the service's answer; nothing has changed if it refuses the time
  * @throws {CommandError} when the feed is unknown
  */
@@ -32,7 +32,7 @@ export async function resync(
   partnerAccount: string,
   requested: string,
   { signal, onProgress }: ResyncOptions,
-) {
+): Promise<Resynced> {
   const { clock, feedStates } = bridge;
   const poll = await pollDepsOf(bridge, 'resync');
   const overlapMs = poll.settings.overlapSeconds * 1000;
