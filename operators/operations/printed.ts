@@ -87,10 +87,11 @@ export interface Answers extends Answered {
   readonly minutes: readonly (Answered & { readonly at: string })[];
 }
 
+/** A code of problems.json, with the facts for its sentence; `status --json` adds the sentence and what mends it. */
 export interface ResourceFault {
   readonly of: 'schedule' | 'mapping' | 'table' | 'function';
-  readonly says: string;
-  readonly mend: string;
+  readonly code: string;
+  readonly facts: Readonly<Record<string, string>>;
 }
 
 export interface RaisedAlarm {

@@ -2,7 +2,11 @@
 import { GetMetricDataCommand, type MetricAlarm, paginateDescribeAlarms } from '@aws-sdk/client-cloudwatch';
 import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
 import { ListRulesCommand, type ListRulesCommandOutput, type Rule } from '@aws-sdk/client-eventbridge';
-import { GetFunctionConcurrencyCommand, ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
+import {
+  type EventSourceMappingConfiguration,
+  GetFunctionConcurrencyCommand,
+  ListEventSourceMappingsCommand,
+} from '@aws-sdk/client-lambda';
 import { GetScheduleCommand, type GetScheduleCommandOutput } from '@aws-sdk/client-scheduler';
 import { paginateListSecrets, type SecretListEntry } from '@aws-sdk/client-secrets-manager';
 import { listSubscribers, type Subscriber } from '../../shared/aws/custom-event-bus.ts';
@@ -13,7 +17,6 @@ import {
   namePrefixOf,
   secretNamesOf,
 } from '../../shared/contract/names.ts';
-import { makeAgainCommand } from './errors.ts';
 import type { RaisedAlarm, ResourceFault, StackState } from './printed.ts';
 import { allPages, type StackClients, unlessMissing } from './stack-clients.ts';
 import type { StackOutputs } from './stack-outputs.ts';
@@ -85,8 +88,7 @@ export function readTables({ clients, outputs }: DeployedStack) {
     [outputs.feedStateTableName, outputs.advertStatusTableName].map(async (name) => {
       const found = await unlessMissing(clients.dynamoDb.send(new DescribeTableCommand({ TableName: name })));
       const { TableStatus = 'gone', DeletionProtectionEnabled: isProtected = false } = found?.Table ?? {};
-      const mend = 'docs/operate/backup.md#restoring-a-table-on-aws';
-      const fault: ResourceFault = { of: 'table', says: `table ${name} is ${TableStatus}`, mend };
+      const fault: ResourceFault = { of: 'table', code: 'table', facts: { name, status: TableStatus } };
       return { name, isProtected, faults: /^(ACTIVE|UPDATING)$/.test(TableStatus) ? [] : [fault] };
     }),
   );
@@ -99,13 +101,8 @@ function readFunctions({ clients, outputs }: DeployedStack) {
     names.map(async (FunctionName) => {
       const asked = new GetFunctionConcurrencyCommand({ FunctionName });
       const found = await unlessMissing(clients.lambda.send(asked));
-      const says = found
-        ? `function ${FunctionName} may not run: its reserved concurrency is 0`
-        : `function ${FunctionName} is gone`;
-      const mend = found
-        ? `aws lambda delete-function-concurrency --function-name ${FunctionName}`
-        : makeAgainCommand;
-      const fault: ResourceFault = { of: 'function', says, mend };
+      const code = found ? 'function-stopped' : 'function-gone';
+      const fault: ResourceFault = { of: 'function', code, facts: { name: FunctionName } };
       return { faults: found && found.ReservedConcurrentExecutions !== 0 ? [] : [fault] };
     }),
   );
@@ -165,9 +162,10 @@ export async function readSchedules({ clients, outputs: names }: DeployedStack):
     const Arn = Target?.Arn ?? '';
     const wanted = { ...Target, Arn: Arn.replace(/^((?:[^:]*:){6})[^:]+/, `$1${invokes}`) };
     const state = State === 'ENABLED' && Arn !== wanted.Arn ? `invoking ${Arn}` : State.toLowerCase();
-    const says = `schedule ${name} is ${state}: ${invokes} is not invoked`;
-    const mend = found ? updateCommand({ ...found, Name: name }, wanted) : makeAgainCommand;
-    return { of, state, fault: { of: 'schedule' as const, says, mend } };
+    const code = found ? 'schedule-changed' : 'schedule-missing';
+    const update = found ? updateCommand({ ...found, Name: name }, wanted) : '';
+    const fault: ResourceFault = { of: 'schedule', code, facts: { name, state, invokes, update } };
+    return { of, state, fault };
   });
   const others = (await Promise.all(looked)).filter(({ state }) => state !== enabled);
   return {
@@ -192,22 +190,20 @@ export async function readMapping({ clients, outputs }: DeployedStack): Promise<
   const mapping = EventSourceMappings.find(
     ({ EventSourceArn = '' }) => EventSourceArn.split(':').at(-1) === queueName,
   );
-  const { State, UUID, FunctionResponseTypes = [], LastProcessingResult: result = '' } = mapping ?? {};
-  const state = mapping ? (State ?? unknown).toLowerCase() : missing;
-  const update = `aws lambda update-event-source-mapping --uuid ${UUID}`;
-  const found: readonly (readonly [boolean, string, string])[] = [
-    [!mapping, 'is missing: no event is published', makeAgainCommand],
-    [/^disabl(ed|ing)$/.test(state), `is ${state}: no event is published`, `${update} --enabled`],
-    [
-      !FunctionResponseTypes.includes('ReportBatchItemFailures'),
-      'does not report single failures: messages that failed would be deleted',
-      `${update} --function-response-types ReportBatchItemFailures`,
-    ],
-    [result.startsWith('PROBLEM'), `does not get through: ${result}`, makeAgainCommand],
-  ];
-  const [, says, mend = ''] = found.find(([isSo]) => isSo) ?? [];
-  const fault: ResourceFault = { of: 'mapping', says: `the event source mapping of fan-out ${says}`, mend };
-  return { state, faults: says === undefined ? [] : [fault] };
+  const state = mapping ? (mapping.State ?? unknown).toLowerCase() : missing;
+  const code = mappingFault(mapping, state);
+  const facts = { state, uuid: mapping?.UUID ?? '', result: mapping?.LastProcessingResult ?? '' };
+  return { state, faults: code === undefined ? [] : [{ of: 'mapping', code, facts }] };
+}
+
+function mappingFault(
+  mapping: EventSourceMappingConfiguration | undefined,
+  state: string,
+): string | undefined {
+  if (!mapping) return 'mapping-missing';
+  if (/^disabl(ed|ing)$/.test(state)) return 'mapping-disabled';
+  if (!mapping.FunctionResponseTypes?.includes('ReportBatchItemFailures')) return 'mapping-deletes-failed';
+  return mapping.LastProcessingResult?.startsWith('PROBLEM') ? 'mapping-blocked' : undefined;
 }
 
 /** @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_DescribeAlarms.html */

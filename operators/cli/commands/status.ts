@@ -8,6 +8,7 @@ import {
   findingsOf,
   mendText,
   needsAttention,
+  resourceFinding,
 } from '../../operations/findings/findings.ts';
 import type { AccountStatus, Status } from '../../operations/printed.ts';
 import { readStatus } from '../../operations/status.ts';
@@ -49,7 +50,11 @@ Examples:
         if (isRedrawn) clearScreen(io);
         const urgent = findings.filter((one) => one.partnerAccount === null && one.severity !== 'note');
         const attention = [...new Set(urgent.map(({ what }) => what))];
-        const data = { ...status, attention, findings, version };
+        const resourceFaults = status.resourceFaults?.map((fault) => {
+          const { says, mend } = resourceFinding(fault, target);
+          return { ...fault, says, mend };
+        });
+        const data = { ...status, resourceFaults, attention, findings, version };
         const lines = statusLines(data, target, nowMs);
         answer(data, ...(isRedrawn ? firstScreen(io, lines) : lines));
         return needsAttention(findings) ? exitCodes.needsPerson : exitCodes.done;

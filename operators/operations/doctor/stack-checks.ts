@@ -7,7 +7,7 @@ import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
 import { settingsKey } from '../../../shared/contract/environment.ts';
 import { maxReceiveCount } from '../../../shared/contract/messages.ts';
 import { quoted } from '../../../shared/domain/text.ts';
-import { bridgeFinding } from '../findings/findings.ts';
+import { bridgeFinding, resourceFinding } from '../findings/findings.ts';
 import { alarmFound } from '../findings/looks.ts';
 import { allPages, unlessMissing } from '../stack-clients.ts';
 import { raisedAlarm, readMapping, readSchedules } from '../stack-state.ts';
@@ -50,8 +50,7 @@ const leastSeconds = { MessageRetentionPeriod: 14 * 86_400, VisibilityTimeout: 6
 const resourceCheck =
   (read: typeof readMapping): Check<StackFacts> =>
   async (facts, report) => {
-    for (const { says, mend } of (await read(facts)).faults)
-      report({ result: 'fault', says, mend: `\`${mend}\`` });
+    for (const fault of (await read(facts)).faults) report(problemOf(resourceFinding(fault, facts)));
   };
 
 /** Of the bridge of the stack. */
@@ -60,17 +59,23 @@ export const stackChecks: Checks<StackFacts> = {
     if (outputs.version !== version) report('differs', { deployed: outputs.version, version });
     return { version };
   },
-  async functions({ outputs, clients: { lambda } }, report) {
+  async functions(facts, report) {
+    const {
+      outputs,
+      clients: { lambda },
+    } = facts;
     const { drainFunctionName, fanOutFunctionName, refreshTokenFunctionName, connectFunctionName } = outputs;
     const names = [drainFunctionName, fanOutFunctionName, refreshTokenFunctionName, connectFunctionName];
+    const reportFault = (code: string, name: string) =>
+      report(problemOf(resourceFinding({ of: 'function', code, facts: { name } }, facts)));
     const settings = names.map(async (name) => {
       const asked = { FunctionName: name };
       const found = await unlessMissing(lambda.send(new GetFunctionConfigurationCommand(asked)));
-      if (!found) return report('gone', { name });
+      if (!found) return reportFault('function-gone', name);
       const { ReservedConcurrentExecutions } = await lambda.send(new GetFunctionConcurrencyCommand(asked));
       const { State: state, LastUpdateStatus: update, Environment } = found;
       if (state === 'Failed' || update === 'Failed') report('unusable', { name, state, update });
-      else if (ReservedConcurrentExecutions === 0) report('stopped', { name });
+      else if (ReservedConcurrentExecutions === 0) reportFault('function-stopped', name);
       return Environment?.Variables?.[settingsKey];
     });
     if (new Set(await Promise.all(settings)).size > 1) report('differ', { setting: settingsKey });

@@ -3,9 +3,10 @@ import type { StackResourceSummary } from '@aws-sdk/client-cloudformation';
 import { DescribeContinuousBackupsCommand, paginateListTables } from '@aws-sdk/client-dynamodb';
 import { DescribeSecretCommand } from '@aws-sdk/client-secrets-manager';
 import { paginateListQueues } from '@aws-sdk/client-sqs';
+import { resourceFinding } from '../findings/findings.ts';
 import { allPages, unlessMissing } from '../stack-clients.ts';
 import { readTables } from '../stack-state.ts';
-import { pairCheck } from './bridge-checks.ts';
+import { pairCheck, problemOf } from './bridge-checks.ts';
 import { type Checks, SkippedError } from './check.ts';
 import type { StackFacts } from './stack-facts.ts';
 
@@ -14,7 +15,7 @@ const currentStage = 'AWSCURRENT';
 export const storageChecks: Checks<StackFacts> = {
   async tables(facts, report) {
     for (const { name, isProtected, faults } of await readTables(facts)) {
-      for (const { says, mend: by } of faults) report('unusable', { says, by });
+      for (const fault of faults) report(problemOf(resourceFinding(fault, facts)));
       if (faults.length === 0 && !isProtected) report('unprotected', { name });
     }
   },

@@ -5,7 +5,7 @@
 import type { FaultKind } from '../../../shared/domain/faults.ts';
 import { printableLine } from '../../../shared/domain/text.ts';
 import { namesText, type Problem } from '../errors.ts';
-import type { Status } from '../printed.ts';
+import type { ResourceFault, Status } from '../printed.ts';
 import {
   exceptions,
   type Finding,
@@ -15,7 +15,7 @@ import {
   type Mends,
   maxNames,
 } from './finding.ts';
-import { accountFacts, looks } from './looks.ts';
+import { accountFacts, looks, resourceFound } from './looks.ts';
 import problems from './problems.json' with { type: 'json' };
 
 export type { Finding, Mends };
@@ -65,6 +65,9 @@ function entryIn(entries: Entries, code: string | undefined): Entry {
 
 export const bridgeFinding = (what: string, found: Found, options: Mends): Finding =>
   finding(entryIn(bridge, found.entry ?? found.what ?? what), { what, ...found }, options);
+
+export const resourceFinding = (fault: ResourceFault, mends: Mends): Finding =>
+  bridgeFinding(fault.of, resourceFound(fault), mends);
 
 function finding(entry: Entry, found: Found, mends: Mends): Finding {
   const fill = (text: string) => filled(text, found, mends);

@@ -6,7 +6,7 @@ import { sumOf } from '../../../shared/ports/store.ts';
 import { heldMs } from '../account-status.ts';
 import { applicationWords, namesText } from '../errors.ts';
 import { duration } from '../figures.ts';
-import type { AccountStatus, PrintedPause, RaisedAlarm, Status } from '../printed.ts';
+import type { AccountStatus, PrintedPause, RaisedAlarm, ResourceFault, Status } from '../printed.ts';
 import { type Finding, type FindingOptions, type Found, type Mends, maxNames } from './finding.ts';
 
 type Look = (status: Status, options: FindingOptions) => Found | readonly Found[] | false;
@@ -36,6 +36,12 @@ export const alarmFound = ({ name, says: description, since }: RaisedAlarm): Fou
   ...{ name, description, since },
   severity: attentionAlarms.includes(name) ? 'attention' : 'fault',
   runbook: name.split('-')[0]?.toLowerCase() as Finding['runbook'] & string,
+});
+
+export const resourceFound = ({ of: what, code: entry, facts }: ResourceFault): Found => ({
+  ...facts,
+  what,
+  entry,
 });
 
 /** Of the whole bridge, by the code of the problem. */
@@ -80,12 +86,7 @@ export const looks: Readonly<Record<string, Look>> = {
     const severity = end - Date.parse(since) > maxPauseMs ? 'attention' : 'note';
     return { since, until, severity, next: pausedUntil === null ? ' The next request tries again.' : '' };
   },
-  resource: ({ resourceFaults = [] }) =>
-    resourceFaults.map(({ of: what, says, mend }) => ({
-      what,
-      is: `${says[0]?.toUpperCase()}${says.slice(1)}`,
-      by: mend,
-    })),
+  resource: ({ resourceFaults = [] }) => resourceFaults.map(resourceFound),
   'secret-deleted': ({ secretsToBeDeleted = [], partnerAccounts }) =>
     secretsToBeDeleted.flatMap((secret) => {
       const [name = '', kind] = secret.split('/').toReversed();

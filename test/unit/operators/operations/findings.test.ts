@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { exceptions } from '../../../../operators/operations/findings/finding.ts';
 import { deliveryOf, type Finding, findingsOf } from '../../../../operators/operations/findings/findings.ts';
 import problems from '../../../../operators/operations/findings/problems.json' with { type: 'json' };
-import type { Status } from '../../../../operators/operations/printed.ts';
+import type { ResourceFault, Status } from '../../../../operators/operations/printed.ts';
 import type { StatusPorts } from '../../../../operators/operations/status.ts';
 import { ShapeError } from '../../../../shared/contract/checks.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
@@ -87,9 +87,17 @@ const paused429 = (since: number, until: number): Given => ({
 });
 const idle: Given = { host: { isRunning: () => false } };
 const waiting = (number: number, ms: number) => ({ queue: { waiting: number, oldestListedAt: at(ms) } });
-const ofAws = (of: 'table' | 'schedule' | 'mapping' | 'function'): Given => ({
+const resourceFacts = {
+  name: 'x',
+  status: 'gone',
+  state: 'disabled',
+  invokes: 'y',
+  update: 'aws x',
+  uuid: 'z',
+};
+const ofAws = (of: ResourceFault['of'], code: string = of): Given => ({
   kind: 'stack',
-  aws: { resourceFaults: [{ of, says: 'it is off', mend: 'aws x' }] },
+  aws: { resourceFaults: [{ of, code, facts: { ...resourceFacts, result: 'PROBLEM' } }] },
 });
 const noProgress = { problem: stuckUntil(nowMs + 1) };
 
@@ -166,10 +174,19 @@ const rules: readonly [string, Given, string, RegExp | null][] = [
     ...(['alarm fault', null] as const),
   ],
   ['a denied look', { aws: { unseen: ['the alarms (denied)'] } }, 'unseen attention', /deploy\.md#/],
-  ['a table that is off', ofAws('table'), 'table fault', /aws x/],
-  ['a schedule that is off', ofAws('schedule'), 'schedule fault', /aws x/],
-  ['a mapping that is off', ofAws('mapping'), 'mapping fault', /aws x/],
-  ['a function that is off', ofAws('function'), 'function fault', /aws x/],
+  ['a table that is gone', ofAws('table'), 'table fault', /backup\.md#restoring/],
+  ['a schedule that is gone', ofAws('schedule', 'schedule-missing'), 'schedule fault', /--revert-drift$/],
+  ['a schedule that is off', ofAws('schedule', 'schedule-changed'), 'schedule fault', /^aws x$/],
+  ['no mapping', ofAws('mapping', 'mapping-missing'), 'mapping fault', /--revert-drift$/],
+  ['a mapping that is off', ofAws('mapping', 'mapping-disabled'), 'mapping fault', /--uuid z --enabled$/],
+  [
+    'a mapping that lets Lambda delete what failed',
+    ofAws('mapping', 'mapping-deletes-failed'),
+    ...(['mapping fault', /ReportBatchItemFailures$/] as const),
+  ],
+  ['a mapping that is stuck', ofAws('mapping', 'mapping-blocked'), 'mapping fault', /--revert-drift$/],
+  ['a function that is gone', ofAws('function', 'function-gone'), 'function fault', /--revert-drift$/],
+  ['a function that may not run', ofAws('function', 'function-stopped'), 'function fault', /-name x$/],
   [
     "a connected account's secret that is deleted soon",
     { aws: { secretsToBeDeleted: ['advert-bridge/partner-accounts/main'] } },
