@@ -1,6 +1,8 @@
 /** Checks of every kind of bridge. Most show the findings of `status`. */
 
-import { stopOf } from '../../../shared/domain/partner-account.ts';
+import { advertsFeed } from '../../../shared/contract/messages.ts';
+import { forEachConcurrent } from '../../../shared/domain/concurrency.ts';
+import { type PartnerAccount, stopOf } from '../../../shared/domain/partner-account.ts';
 import { type Bridge, once } from '../bridge.ts';
 import { askFor } from '../connect-functions.ts';
 import { type Finding, findingsOf, type Mends, mendText, runbookPage } from '../findings/findings.ts';
@@ -22,6 +24,7 @@ export function bridgeFacts<Place extends ExaminedPlace>(bridge: Bridge, place: 
   return {
     ...place,
     accounts: once(() => bridge.partnerAccounts.list(() => undefined)),
+    advertHistories: bridge.advertHistories,
     findings: once(async () => findingsOf(await status(), { nowMs: Date.now(), ...place })),
     /** Requests a token of the application from the service, which is not stored. */
     ask: once(async () => {
@@ -86,6 +89,41 @@ export const pairCheck =
     return { pairs: polled.length };
   };
 
+/** Two names of one user have nearly all adverts in common; two users have at most some that changed hands. */
+const advertsLookedUp = 5;
+/** Each pair takes up to twelve reads, so all take some seconds. */
+const maxPairs = 200;
+const pairsAtOnce = 10;
+
+/**
+ * Finds one user under two names. No answer of the service names the user, but an advert belongs to one. The newest
+ * accounts come first, because `doctor` is run after each `connect`.
+ */
+const usersCheck: Check<BridgeFacts> = async ({ accounts, advertHistories }, report) => {
+  const polled = (await accounts()).filter((account) => !stopOf(account));
+  const newestFirst = polled.toSorted((one, other) => other.generation - one.generation);
+  const pairs = newestFirst
+    .flatMap((newer, index) =>
+      newestFirst.slice(index + 1, index + 1 + maxPairs).map((older) => ({ newer, older })),
+    )
+    .slice(0, maxPairs);
+
+  /** One that was connected later has only adverts that changed since, so both directions are looked at. */
+  async function hasAdvertsOf(one: PartnerAccount, other: PartnerAccount): Promise<boolean> {
+    const { advertIds } = await advertHistories.page(ownerOf(other), undefined, advertsLookedUp);
+    const owner = { ...ownerOf(one), feed: advertsFeed.name };
+    const rows = advertIds.map((advertId) => advertHistories.read({ ...owner, advertId }));
+    return (await Promise.all(rows)).filter((row) => row?.envelope).length * 2 > advertIds.length;
+  }
+  await forEachConcurrent(pairs, pairsAtOnce, async ({ newer, older }) => {
+    if ((await hasAdvertsOf(older, newer)) || (await hasAdvertsOf(newer, older)))
+      report('same', { newer: newer.name, older: older.name });
+  });
+  return { pairs: pairs.length, all: (polled.length * (polled.length - 1)) / 2 };
+};
+
+const ownerOf = ({ name: partnerAccount, generation }: PartnerAccount) => ({ partnerAccount, generation });
+
 export const bridgeChecks: Checks<BridgeFacts> = {
   async 'application-credentials'({ ask }) {
     await ask();
@@ -100,6 +138,7 @@ export const bridgeChecks: Checks<BridgeFacts> = {
     return { most: maxOffSeconds };
   },
   'partner-accounts': findingCheck('partner-accounts'),
+  users: usersCheck,
   delivery: findingCheck('delivery'),
   'dead-letters': findingCheck('dead-letters'),
   pause: findingCheck('pause'),

@@ -252,7 +252,7 @@ async function beginStack([dynamo, sqs]: Emulators) {
   await setQueue(queue.url, {
     ...{ ...kept, VisibilityTimeout: '600', RedrivePolicy: JSON.stringify(redrive) },
   });
-  await partnerAccounts.add(connected());
+  await partnerAccounts.add(connectedAccount());
   await createFeedStates(store).register(feedState());
   stubAws({ region: 'us-east-1', dynamoDb: dynamo.url, sqs: sqs.url });
   vi.stubEnv('AWS_ENDPOINT_URL_STS', sqs.url);
@@ -319,7 +319,7 @@ const renamed: Readonly<Record<string, string>> = { 'lambda:Invoke': 'lambda:Inv
 const arnOf = (queueUrl: string): string =>
   `arn:aws:sqs:us-east-1:000000000000:${queueUrl.split('/').at(-1)}`;
 
-const connected = (): PartnerAccount =>
+export const connectedAccount = (): PartnerAccount =>
   partnerAccount({
     connectedAt: new Date().toISOString(),
     token: { version: 'v1', expiresAt: Date.now() + 86_400_000, usedAt: Date.now() },
