@@ -40,7 +40,7 @@ export interface EmbeddedBridgeOptions {
   readonly advertTries: number;
 }
 
-/** Longer than on AWS, so that all three attempts of the client fit: no batch has to wait. */
+/** Longer than on AWS, where a batch waits for its slowest advert: here all three attempts of the client fit. */
 const fetchMs = 30_000;
 const maxWaiting = 20_000;
 const sweepMs = 60_000;
@@ -119,7 +119,7 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
   }
 }
 
-/** So long after the last adverts of an account began to fail, a run until idle does not wait for those that wait aside. */
+/** When the adverts of an account have failed for this long, a run until idle does not wait for its messages aside. */
 const longFailingMs = 60_000;
 
 /**

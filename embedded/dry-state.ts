@@ -15,7 +15,7 @@ import { migrate } from './state/file/schema.ts';
 import { guarded } from './state/file/state-error.ts';
 import { type EmbeddedState, stateOver } from './state/state.ts';
 
-/** In memory, so that it need not be closed. @param real the state of `dir`; the caller holds the run lock. @throws {StateError} */
+/** The state of a dry run is in memory and need not be closed. @param real the state of `dir`; the caller holds the run lock. @throws {StateError} */
 export function createDryState(real: EmbeddedState, dir: string): EmbeddedState {
   const file = stateFileIn(dir);
   const db = guarded(file, () => copyOf(file));

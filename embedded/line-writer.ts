@@ -5,7 +5,7 @@ import { startLoop } from '../shared/domain/loop.ts';
 export interface LineOutput {
   /** @returns how many bytes were taken, which may be fewer than given. Rejects with the error of the system */
   write(bytes: Buffer): Promise<number>;
-  /** Of a file: waits until what was written is on the disk. */
+  /** A file has this: waits until what was written is on the disk. */
   sync?(): Promise<void>;
   /** How much of what was written its reader may not have read: it is written again unless the run ends well. */
   readonly unreadBytes: number;
@@ -13,7 +13,7 @@ export interface LineOutput {
   readonly wholeBytes: number;
   /** Which pipe or file it is. */
   readonly identity: string;
-  /** It ends within a line. */
+  /** Whether the file or pipe ends within a line. */
   readonly isTorn: boolean;
 }
 

@@ -27,7 +27,7 @@ export async function pollForEver(
   const pollMs = settings.pollSeconds * 1000;
   let rounds: Promise<unknown> = Promise.resolve();
   while (!signal.aborted) {
-    // Otherwise rounds without number would wait.
+    // On a full disk rounds would wait for room, more and more of them.
     if (!isDiskFull?.()) {
       const round = drain
         .round({ deadlineMs: clock.now() + roundMs, nextRoundMs: clock.now() + pollMs, signal })

@@ -18,7 +18,7 @@ export interface ReadersOptions {
   readonly observer: Observer;
   /** Events that wait longer are given up. */
   readonly retentionHours: number;
-  /** Of more that wait for one reader, the oldest are given up. */
+  /** If more events wait for one reader, the oldest are given up. */
   readonly maxEvents: number;
   readonly clock: Clock;
   /** Aborted when a signal ends the run. */
@@ -68,7 +68,7 @@ export async function openReaders(options: ReadersOptions) {
     return position;
   }
 
-  /** For every webhook and event bus, also for those that this run does not send to: their events would be kept for ever. */
+  /** Also for webhooks and event buses to which this run does not send: their events would be kept for ever. */
   const givingUp = startLoop(clock, async (stopping) => {
     if (stopping.aborted) return undefined;
     const jumpMs = clock.now() - lookedAt - giveUpMs;

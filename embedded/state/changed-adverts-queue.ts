@@ -152,7 +152,7 @@ export function createChangedAdvertsQueue(options: QueueOptions): ChangedAdverts
     return taken;
   }
 
-  /** Nothing if the delivery is not the latest of its message. */
+  /** Does nothing if the delivery is not the latest of its message. */
   function carryOut(settled: Settlement): { queued: QueuedRow; counts: Counts; visibleAt?: number }[] {
     const { delivery, verdict } = settled;
     const queued = known.get(Number.parseInt(delivery.id, 10));

@@ -45,7 +45,7 @@ export function createGroups<T extends Queued>({ takesTurns }: { readonly takesT
           queued.visibleAt = visibleAt;
           taken.push(queued);
         }
-        // Its next turn is the last.
+        // The account that had its turn goes to the end.
         turns.push(turn);
         accounts.delete(turn.account);
         accounts.set(turn.account, turn.groups);

@@ -172,7 +172,7 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
         rows.putWithin(readerKey(name), reader);
         return reader.position;
       }),
-    /** Nothing for a reader that was forgotten. */
+    /** Does nothing for a reader that was forgotten. */
     advance: (name: string, number: number): Promise<void> =>
       connection.write(() => {
         const reader = readerOf(name);

@@ -37,7 +37,7 @@ export function createDocuments(connection: Transactions, rows: Rows) {
 /** The latest first. */
 type Versions = readonly { readonly version: string; readonly pair: string }[];
 
-/** So many versions of a partner account are kept; one is enough unless a process ends while it changes the account. */
+/** How many versions of a pair are kept; one is enough unless a process ends while it changes the account. */
 const kept = 5;
 
 export function createTokenVault(

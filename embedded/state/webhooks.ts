@@ -34,7 +34,7 @@ interface Settled {
   readonly position: number;
   readonly trouble: Trouble | undefined;
   readonly sent: readonly UnsentEvent[];
-  /** Have not arrived, or wait for such an event of their subject (without an attempt). */
+  /** Events that have not arrived, and those that wait behind such an event of their subject. */
   readonly unsent: readonly UnsentEvent[];
 }
 
@@ -49,7 +49,7 @@ export type Webhooks = ReturnType<typeof createWebhooks>;
  */
 export function createWebhooks(connection: Connection, rows: RowStore, log: EventLog) {
   const countAttempt = connection.prepare('UPDATE unsent SET attempts = ? WHERE webhook = ? AND number = ?');
-  // Only what has not been given up in the meantime. It is due when the others of its subject are.
+  // Inserts only an event that was not given up in the meantime; it is due when the others of its subject are.
   const insert = connection.prepare(
     `INSERT INTO unsent (webhook, number, subject, envelope, at, attempts, due_at)
      SELECT $webhook, number, $subject, envelope, at, $attempts,

@@ -40,7 +40,7 @@ export function startDelivery(url: string, deps: DeliveryDeps): Loop {
   let trouble: Trouble | undefined;
   let failedInARow = 0;
   let pausedUntil = 0;
-  /** Of the waits of this run: the one before it left none (`makeAllDue`). */
+  /** The longest wait of this run so far; the run before left none (`makeAllDue`). */
   let longestMs = eventBackoff.capMs;
   const isWaiting = (untilMs: number): boolean => isLasting(untilMs, longestMs, clock.now());
   const isPaused = (): boolean => trouble?.gone === true || isWaiting(pausedUntil);

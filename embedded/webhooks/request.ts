@@ -50,11 +50,11 @@ export interface WebhookRequest {
   readonly nowMs: number;
 }
 
-/** From connecting until the last byte of the answer. */
+/** An attempt may take this long, from connecting until the last byte of the answer. */
 const attemptTimeoutMs = 15_000;
 /** Only the status of an answer matters: a longer answer is not read completely, and its connection is closed. */
 const maxAnswerBytes = 16_384;
-/** Of all webhooks at one origin. */
+/** Connections for all webhooks at one origin together. */
 const maxConnections = 16;
 
 /**
@@ -143,7 +143,7 @@ const meaningOf = (status: number): string =>
     ? ': redirects are not followed. Give the address that it points to as --webhook'
     : (meanings[status] ?? '');
 
-/** With the error code of Node or OpenSSL. */
+/** The reason in words, with the error code of Node or OpenSSL. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof NoAnswerError)) return error instanceof Error ? error.message : typeof error;
   if (error.code === 'timeout') return `no answer within ${attemptTimeoutMs / 1000} s`;

@@ -9,9 +9,7 @@ import type { ConnectDeps } from './connected-row.ts';
 /** How long to wait for a running refresh. */
 const waitMs = 15_000;
 
-/**
- * A worker may begin work on the account for so long after a stop: a cached row's age, and a read of the advert's row.
- */
+/** After a stop, a worker may still begin work for this long: the age of a cached row, and a read of the advert's row. */
 const stillAtWorkMs = rowMaxAgeMs + 1_000;
 
 /** Removes a partner account's credentials and, on request, all its data. */

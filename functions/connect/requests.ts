@@ -25,7 +25,7 @@ export const connectEvent = v.variant('action', [
   v.object({ ...connectOptions, code: secret, redirectUri: v.optional(redirectUri) }),
   v.object({ ...action('disconnect'), forget: v.optional(v.boolean(), false) }),
   v.object({ ...action('forget'), generation }),
-  /** Of an account that is being moved here: the text of its secret. The partner service is not asked. */
+  /** The text of the secret of an account that is being moved here. The partner service is not asked. */
   v.object({ ...action('store-pair'), pair: secret }),
   v.object({ action: v.literal('check') }),
   /** Checks an application that is not stored. A function of an earlier version must not check the stored one instead. */

@@ -19,14 +19,14 @@ export interface AuditShareDeps extends EnqueueDeps {
 }
 
 const dayMs = 24 * 60 * 60_000;
-/** So long a batch of the audit takes at half of the rate: live changes wait no longer behind it. */
+/** At half of the rate, a batch of the audit takes this long: live changes wait no longer behind it. */
 const batchSeconds = 4;
 
 /** Number of adverts that an audit sends at once. */
 export const auditBatch = (maxRequestsPerSecond: number): number =>
   Math.max(1, Math.floor((maxRequestsPerSecond / 2) * batchSeconds));
 
-/** Sends what is due of an account's adverts; the next day goes on after them. Never rejects: the next round tries again. */
+/** Sends the adverts of an account that are due; the next day goes on after them. Never rejects: the next round tries again. */
 export function createAuditShare(deps: AuditShareDeps): (key: BackfillKey) => Promise<void> {
   const { advertHistories, auditShares, clock, observer } = deps;
   const { auditSample, maxRequestsPerSecond } = deps.settings;

@@ -33,7 +33,7 @@ export interface DrainReport extends Pick<SortedFeeds, 'stopped' | 'paused'> {
 }
 
 export interface RoundOptions extends Deadline {
-  /** Until then, a feed that has more than the queue takes is read on as the queue empties. Default: it waits. */
+  /** Until this moment, a feed that has more than the queue takes is read on as the queue empties. Default: it waits. */
   readonly nextRoundMs?: number;
   readonly signal?: AbortSignal;
   /** Polls only this partner account. Default: all. */
@@ -47,7 +47,7 @@ export interface RunOptions extends RoundOptions {
   readonly nextRunMs: number;
 }
 
-/** Meanwhile, a third of what is read ahead is fetched. At least a second, because another run may have the feed. */
+/** The wait before the next look at a feed with a backlog: the time to fetch a third of what is read ahead. */
 const lookMsOf = (settings: DrainDeps['settings']): number =>
   Math.max(1_000, (1_000 * readAheadOf(settings)) / settings.maxRequestsPerSecond / 3);
 /** A thousand dead letters cost about 100 read units. */
@@ -134,7 +134,7 @@ export function createDrain(deps: DrainDeps) {
       if (due >= nextRunMs || due >= deadlineMs) break;
       await clock.sleep(due - clock.now());
     }
-    // Once a run: what an alarm sees each minute is enough.
+    // Counted once a run, because an alarm looks once a minute.
     deps.observer.count(metrics.deadLetters, await deps.deadLetters.count(maxCounted).catch(() => 0));
     await Promise.allSettled([...rounds, released]);
     return (await Promise.all(rounds)).at(-1) as DrainReport;

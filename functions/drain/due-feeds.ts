@@ -10,7 +10,7 @@ import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
 interface PausedFeed {
   readonly partnerAccount: string;
-  /** Of the account's hold, or of the feed that is stuck. */
+  /** The fault of the account's hold, or of the feed that waits by itself. */
   readonly fault: FaultKind;
   readonly reason: string;
   /** Infinity for an operator's pause without an end. */

@@ -6,7 +6,7 @@ import type { FeedProblem, FeedState } from '../../shared/state/feed-states.ts';
 import type { PageIds, PageRead } from './read-page.ts';
 
 const stuckWait = { forMs: 5 * 60_000, why: 'stuck' } as const;
-/** So long after the end of an outage, every feed has been read again. */
+/** The longest wait: within it after the end of an outage, every feed is read again. */
 const longestWaitMs = 5 * 60_000;
 
 type Wait = NonNullable<FeedProblem['wait']>;

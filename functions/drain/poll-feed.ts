@@ -28,11 +28,11 @@ export interface PollOptions extends Deadline {
   readonly signal?: AbortSignal;
   /** The feed's state when this run listed it. If another run has polled the feed after that, this poll is skipped. */
   readonly listed?: Pick<FeedState, 'lastPolled'>;
-  /** So many messages of the account may wait in the queue; the other changes wait in the feed. Default: `readAheadOf`. */
+  /** How many messages of the account may wait in the queue; the other changes wait in the feed. Default: `readAheadOf`. */
   readonly readAhead?: number;
   /** The time between two polls: after each poll that fails again, the feed waits longer. Default: only if asked to */
   readonly pollMs?: number;
-  /** Of the round, whose earlier turns have read the feed too. Default: a new one. */
+  /** The detector of the round, whose earlier turns have read the feed too. Default: a new one. */
   readonly standstillAfter?: StandstillDetector;
 }
 

@@ -20,9 +20,9 @@ export interface ReleaseDeps {
 }
 
 const accountsAtOnce = 4;
-/** Between two steps. */
+/** The time between two steps. */
 const stepMs = 5_000;
-/** Between two tries of an account whose last adverts all failed: one a minute, for no step is exactly on time. */
+/** An account whose last adverts all failed has one try a minute; a step less, because steps are not exactly on time. */
 const tryMs = 60_000 - stepMs;
 
 /**

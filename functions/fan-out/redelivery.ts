@@ -13,9 +13,9 @@ import type { Delivery, Settlement } from '../../shared/ports/queue.ts';
 import { longestOwnMs } from '../../shared/state/aside.ts';
 import { type AdvertDeps, firstRow, type Group } from './advert.ts';
 
-/** In the queue: of the first repetition, and of faults that say nothing of the advert. */
+/** Delays in the queue: before the first repetition, and after faults that are not about the advert. */
 const inQueue = { baseMs: 1_000, capMs: 300_000 };
-/** Outside the queue, doubled from the first to the second. */
+/** Waits outside the queue: the first one, doubled each time up to the longest. */
 const aside = { baseMs: 30_000, capMs: longestOwnMs };
 /** The longest wait outside the queue that the service may ask for in its answer about one advert. */
 const longestWaitMs = 6 * 3_600_000;
@@ -24,7 +24,7 @@ const longestWaitMs = 6 * 3_600_000;
 const countsTries = ({ policy: { deadLettered } }: BridgeFault): boolean =>
   deadLettered !== 'by-age' && deadLettered !== 'never';
 
-/** So many receives lengthen no delay: short holds, conflicts, confirmations and earlier messages of the advert cause some. */
+/** The first receives lengthen no delay, because short holds, conflicts and confirmations cause some of them. */
 const freeReceives = 40;
 /** With these values, no message has more than 200 receives in a day (test: redelivery.test.ts). */
 const receiveBackoff = { baseMs: 1_000, capMs: 900_000 };
@@ -62,7 +62,7 @@ export async function afterFault(
   const tries = counted ?? 1;
   // What the service failed to answer ages by its own waits, anything else by its time in the queue.
   const inQueueMs = clock.now() - head.sentAt;
-  // No delay is longer: otherwise a clock is ahead.
+  // No delay is longer than this cap, so a greater age means that a clock is ahead.
   const knownMs = Math.min(inQueueMs, head.receives * receiveBackoff.capMs);
   const ageMs = isOfService(fault) ? (head.message.failed?.waitedMs ?? 0) : knownMs;
   const isOld = !isAlike && ageMs >= settings.maxAgeMs;
@@ -77,7 +77,7 @@ export async function afterFault(
   const reported = { fault: fault.code, reason: fault.message };
   const about = { partnerAccount, advertId: objectKeyOf(head.message), correlationId };
   const fields = { ...about, ...reported, error: fault.cause };
-  // If the row could not be written, the message comes back: after it, nothing would show that the advert was listed.
+  // If the row could not be written, the message comes back: without either, nothing would show that the advert was listed.
   if (counted !== undefined && isGivenUp) {
     observer.error('message dead-lettered', fields);
     const deadLetter = deadLetterOf(head, reported, clock.now());
@@ -128,8 +128,9 @@ const hasWitness = ({ witness, clock, settings }: AdvertDeps, { message }: Group
   witness.isOtherWell(message, since, clock.now() + Math.min(witnessMs, settings.fetchMs));
 
 /**
- * Counts the try in the row, which so shows that the advert was listed even before its first event. Of the transient
- * faults of an advert with a history, the first is recorded. Not counted is what the service answered without a witness since the try before it.
+ * Counts the try in the advert's row; the row also shows that the advert was listed, even before its first event. A
+ * transient fault is not counted, and only the first one is noted in the row of an advert that has a history. An answer of
+ * the service is counted only if another advert of the account was answered well since the try before it.
  *
  * @returns the number of tries, this one included
  */

@@ -13,7 +13,7 @@ import { sendBack } from './redelivery.ts';
 /** After so many conflicts, the messages go back: other workers are busy with the advert, and settle it in a moment. */
 const maxConflicts = 20;
 const conflictDelayMs = 1_000;
-/** Looks at an advert that is said to be gone become rarer, down to this, until another one of its account is answered well. */
+/** The longest wait between two looks at an advert that is said to be gone, while no other of its account is answered well. */
 const longestLookMs = 300_000;
 
 /**
@@ -181,7 +181,7 @@ const allDone = (group: Group, outcome: Outcome): Settlement[] =>
 
 const outcomeOf = (status: string | null): Outcome => (status === null ? 'unavailable' : 'events');
 
-/** It has failed before: as long as it does, it says nothing of others. What was received and not asked for has not. */
+/** Whether the advert has failed before: then its next fault is no evidence against the other adverts of its account. */
 const isIll = ({ fault }: AdvertRow, [{ message }]: Group): boolean =>
   message.failed !== undefined || policyOf(fault)?.mayBlame.includes('more') === true;
 

@@ -115,7 +115,7 @@ export async function newestPair(
   }
 }
 
-/** Longer than a store is usually throttled or locked. Limited, so that the sweep has time for other partner accounts. */
+/** A store is usually throttled or locked for less. Limited, so that the sweep has time for other partner accounts. */
 const longestMs = 15_000;
 const backoff = { baseMs: 500, capMs: 4_000, random: () => 1 };
 

@@ -62,7 +62,7 @@ export function eventBuses({
   return onEach(buses);
 }
 
-/** For the functions that store tokens. @param newSecret policy and key of the secrets that the function may create */
+/** The dependencies of the functions that store tokens. @param newSecret policy and key of the secrets that the function may create */
 export function tokenDeps(
   config: FunctionConfig<'refreshToken' | 'connect'>,
   ...newSecret: [policy?: string, key?: string]
@@ -83,7 +83,7 @@ export function tokenDeps(
   };
 }
 
-/** For those that request new tokens from the refresh-token function. */
+/** The client of the functions that ask refresh-token for new tokens. */
 export function partnerService(config: FunctionConfig<'drain' | 'fanOut'>, state: FunctionState) {
   const options = clientOptions(config, state);
   const invoked = { client: lambdaClient(), functionName: config.refreshTokenFunction };

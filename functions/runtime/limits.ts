@@ -7,14 +7,14 @@ export const scheduleMs = 60_000;
 export const askedPollMs = 45_000;
 
 export const drainLimits = {
-  /** Of one account. A feed is the better buffer, and behind more than this, its changes would be hours late. */
+  /** Messages of one account: the rest waits in its feed, because behind more than these its changes would be hours late. */
   maxWaiting: 10_000,
-  /** Of all accounts together: SQS allows 20,000 in-flight messages in a FIFO queue of older quotas. */
+  /** Messages of all accounts together: older quotas of SQS allow 20,000 messages in flight in a FIFO queue. */
   wholeFrom: 15_000,
 } as const;
 
 export const fanOutLimits = {
-  /** With their waits, these tries take less than four minutes. */
+  /** These tries and the waits between them take less than four minutes. */
   advertTries: 5,
   /** Leaves time to settle the batch of a hanging advert. An attempt that hangs takes all of it; a quick 5xx is repeated within it. */
   fetchMs: 10_000,
@@ -23,5 +23,5 @@ export const fanOutLimits = {
 /** Number of open connections to the partner service: a batch has ten adverts, and a drain reads ten feeds. */
 export const partnerConnections = 10;
 
-/** With a batch a second, a write for each would double what its books cost. */
+/** The counts of answers are stored this often: a write for each batch would double what the books cost. */
 export const storeAnswersMs = 10_000;

@@ -80,12 +80,12 @@ interface ListSubscribersOutput extends MetadataBearer {
   readonly NextToken?: string;
 }
 
-/** As its bus shows it, also one of another AWS account. */
+/** A subscriber as its bus shows it; it may be of another AWS account. */
 export interface Subscriber {
   readonly Name?: string;
   readonly SubscriberArn?: string;
   readonly State?: 'RUNNING' | 'STOPPED';
-  /** Only if the owner of the bus has stopped it for ever. */
+  /** True if the owner of the bus has stopped the subscriber for ever; otherwise absent. */
   readonly Revoked?: boolean;
 }
 
@@ -125,7 +125,7 @@ const GetResourcePolicyCommand = aboutBus<{ readonly PolicyDocument?: string }>(
 export const describeCustomBus = (client: CustomEventBusClient, arn: string) =>
   client.send(new DescribeEventBusCommand({ EventBusArn: arn }));
 
-/** Its policy, without what is shared by AWS Resource Access Manager. */
+/** The policy of the bus, without what AWS Resource Access Manager shares. */
 export const policyOfCustomBus = (client: CustomEventBusClient, arn: string) =>
   client.send(new GetResourcePolicyCommand({ ResourceArn: arn }));
 

@@ -28,14 +28,14 @@ interface Waiting<Entry> {
   readonly entry: Entry;
   /** At most one event of each subject is in a call, because the events of one call may arrive in any order. */
   readonly subject: string;
-  /** With the entry's error code; undefined if it was accepted. */
+  /** Takes the entry's error code; undefined if it was accepted. */
   readonly resolve: (refused: string | undefined) => void;
   readonly reject: (error: Error) => void;
 }
 
 export class RefusedEventError extends Error {
   override readonly name = 'RefusedEventError';
-  /** Of the entry, or the name of the fault of the call. */
+  /** The error code of the entry, or the name of the fault of the call. */
   readonly code: string;
 
   constructor(code: string, options?: ErrorOptions) {

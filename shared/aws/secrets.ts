@@ -44,7 +44,7 @@ export function createTokenVault(
 ): TokenVault {
   const idOf = (partnerAccount: string) => names.partnerAccountPrefix + partnerAccount;
 
-  /** Those of the application's secret, which the stack made: an organization may deny what lacks them. */
+  /** The tags that the stack gave the application's secret: an organization may deny a secret that lacks them. */
   async function stackTags() {
     const described = client.send(new DescribeSecretCommand({ SecretId: names.application }));
     const { Tags = [] } = (await unlessGone(described)) ?? {};

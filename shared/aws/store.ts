@@ -42,14 +42,14 @@ const isExpected = '#etag = :expected';
 const counterPrefix = 'n:';
 const adderPrefix = 'by:';
 
-/** Makes one call after the other; those of a process that overlap have an adder each. */
+/** An adder makes one call after the other; overlapping calls of a process have an adder each. */
 interface Adder {
   readonly attribute: string;
-  /** Of its latest call, ms since 1970; rises with each call. */
+  /** The time of its latest call, ms since 1970; it rises with each call. */
   mark: number;
 }
 
-/** Of a mark: the SDK repeats a call for less than a minute (clients.ts). */
+/** How long a mark is kept: the SDK repeats a call for less than a minute (clients.ts). */
 const markKeptMs = 5 * 60_000;
 const marksRemovedAtOnce = 20;
 
@@ -96,7 +96,7 @@ export function createStore(tables: Readonly<Partial<Record<TableName, Table>>>)
       ),
     );
     if (!(outcome instanceof ConditionalCheckFailedException)) return undefined;
-    // Without an item in the error, there is none, or an emulator left it out.
+    // If the error has no item, there is none, or an emulator left it out.
     return { item: outcome.Item ?? (await find(key)) };
   }
 
@@ -180,7 +180,7 @@ export function createStore(tables: Readonly<Partial<Record<TableName, Table>>>)
       const outcome = await orRefusal(
         client.send(new UpdateItemCommand({ TableName: name, Key: itemKey(key), ...addition })),
       );
-      // Not after an error: a call that is still on its way must not meet the adder's next one.
+      // After an error this adder is not used again: a call that is still on its way must not meet its next one.
       idleAdders.push(adder);
       if (outcome instanceof ConditionalCheckFailedException) return;
       const marks = Object.entries(outcome.Attributes ?? {}).filter(([name]) => name.startsWith(adderPrefix));

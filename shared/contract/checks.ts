@@ -70,7 +70,7 @@ export interface Flaw {
 /** A value from outside does not have the expected shape. The message names places, never contents. */
 export class ShapeError extends Error {
   override readonly name = 'ShapeError';
-  /** That of a secret has another remedy than that of a row. */
+  /** A damaged secret has another remedy than a damaged row. */
   readonly code: 'wrong-shape' | 'malformed-application' | 'malformed-pair';
   readonly flaws: readonly Flaw[];
 

@@ -38,11 +38,11 @@ export interface BlamedRow extends Holder {
   readonly connected?: number;
 }
 
-/** So many different adverts of an account, after which its adverts are asked for one at a time. */
+/** After this many different adverts of an account have failed, its adverts are asked for one at a time. */
 const manyAdverts = 3;
-/** Between two of them, ms. */
+/** The time between the answer to one of them and the request for the next, ms. */
 const gapMs = 1_000;
-/** Of a pause, unless the service asks for a longer one: doubled from the first to the second, ms. */
+/** The first pause, doubled each time up to the longest, ms; the service may ask for a longer one. */
 const [firstPauseMs, longestPauseMs] = [1_000, 60_000];
 
 const accountOf = (resource: string): string => resource.replace(/ .*/, '');
@@ -80,7 +80,7 @@ export function bridgeAfter<T extends BlamedRow>(
   circuitMs: number,
   now: number,
 ): T {
-  // A token request says nothing of it.
+  // A token request says nothing about the address of the other requests.
   if (!fault || fault.code === 'not-found') return account === undefined ? row : acquitted(row, sentAt);
   if (fault.code === 'rate-limited') return paused(row, fault, sentAt, now);
   const open = row.holds?.find((hold) => hold.kind === 'circuit');

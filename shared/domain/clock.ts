@@ -26,14 +26,14 @@ export const systemClock: Clock = {
     }),
 };
 
-/** False for a time in the future, too: a clock was set back, so the age is unknown. */
+/** Whether the time is at most so long ago. False for a future one: a clock was set back, so the age is unknown. */
 export const isYoung = (atMs: number, nowMs: number, maxAgeMs: number): boolean =>
   atMs <= nowMs && nowMs - atMs <= maxAgeMs;
 
-/** More than the clocks of two processes differ. */
+/** The clocks of two processes differ by less than this. */
 export const clockToleranceMs = 60_000;
 
-/** Whether it has not ended yet. What ends much later was written before a clock was set back, and does not count. */
+/** Whether a wait has not ended yet. One that ends much later was written before a clock was set back, and does not count. */
 export const isLasting = (untilMs: number, forMs: number, nowMs: number): boolean =>
   untilMs > nowMs && untilMs - nowMs <= forMs + clockToleranceMs;
 

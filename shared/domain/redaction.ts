@@ -101,11 +101,11 @@ function repeats(text: string, stretches: readonly Stretches[], depth: number): 
   return runs.flatMap(textsInBase64).some((inside) => repeats(inside, stretches, depth + 1));
 }
 
-/** It is unknown where the first group of four begins. In ordinary words, there is no readable text. */
+/** Tries each place where the first group of four may begin. Ordinary words decode to no readable text. */
 const textsInBase64 = (run: string): string[] =>
   [0, 1, 2, 3].flatMap((offset) => {
     const bytes = Buffer.from(run.replaceAll(/[\s\\]/g, '').slice(offset), 'base64');
-    // Without the zeros of UTF-16.
+    // UTF-16 has a zero beside each ASCII character.
     return bytes.toString('latin1').replaceAll('\0', '').match(printableRun) ?? [];
   });
 

@@ -2,7 +2,7 @@
 
 /** A text with more layers of encoding is not decoded. */
 const maxRounds = 8;
-/** Nor is one that becomes more than twice as long, and this much: some letters stand for eighteen. */
+/** A text that would become more than twice as long, and longer by this, is not decoded either: a letter may stand for 18. */
 const maxMoreChars = 1_000;
 
 const plainAscii = /^[\x20-\x24\x27-\x5b\x5d-\x7e\n]*$/;

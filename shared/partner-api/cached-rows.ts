@@ -114,7 +114,7 @@ export function createCachedBudget(store: BudgetStore, clock: Clock) {
   }
 
   return {
-    /** Of any age: nothing is stored yet until it is first read. */
+    /** The state of any age; before the first read, the one of a bridge for which nothing is stored yet. */
     get state(): BudgetState {
       return known;
     },

@@ -34,7 +34,7 @@ export interface PartnerClientOptions extends CallerOptions {
   readonly transport?: Transport;
 }
 
-/** With a token that the caller has, or with the account's current one, which is renewed when it expires. */
+/** A read takes a token of the caller, or the account's current one, which is renewed when it expires. */
 type ReadOptions = CallOptions | (Deadline & { readonly token: Secret });
 
 /** Paging of the advert list. Assumed, because partner-api.md §4.2 does not show it. */

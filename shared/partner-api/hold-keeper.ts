@@ -84,7 +84,7 @@ export function createHoldKeeper(options: HoldKeeperOptions) {
     observer?.warn('requests are on hold because of the answers of the service', {
       ...{ partnerAccount: name, reason: hold.reason, fault: fault.code, answer: fault.message },
       seconds: (hold.forMs ?? 0) / 1000,
-      // Longer than maxPauseSeconds: the bridge asks again earlier.
+      // The service asked for more than maxPauseSeconds: the bridge asks again earlier.
       ...(askedMs !== undefined && { askedSeconds: askedMs / 1000 }),
     });
     const isCircuit = hold.kind === 'circuit';

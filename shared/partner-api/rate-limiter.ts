@@ -66,7 +66,7 @@ export function createRateLimiter({ budget, maxRequestsPerSecond, clock, stopped
   }
 
   async function serveNext(): Promise<void> {
-    // Who gets a slot then sees a hold that another process has made.
+    // The state is read again, so that whoever gets a slot sees a hold that another process has made.
     if (slots > 0) await budget.refresh();
     refuseLate();
     while (waiters.length > 0) {
@@ -126,7 +126,7 @@ export function createRateLimiter({ budget, maxRequestsPerSecond, clock, stopped
     const request = { count, intervalMs, offsetMs, lastClockMs: budget.state.clockMs };
     let nowMs = 0;
     const { nextSlotMs, clockMs = nowMs } = await budget.reserve((state) => {
-      // Not the time of an earlier attempt: the process may have stood still in between.
+      // The time is taken for each attempt, because the process may have stood still in between.
       nowMs = clock.now() + storeMs;
       return reserveSlots(state, { ...request, nowMs });
     });

@@ -19,7 +19,7 @@ export interface FeedQuery {
 }
 
 export interface CallOptions extends Deadline {
-  /** Of the message, or of `since` and cursor; a token of another generation of the account is not used. */
+  /** The generation of the message, or of `since` and cursor; a token of another generation is not used. */
   readonly generation: number;
   /** A former try failed: the answer says nothing of other adverts. Default: as this process knows. */
   readonly isIll?: boolean;

@@ -62,7 +62,7 @@ export interface MessageAside {
   readonly key: Key;
   readonly etag: Etag;
   readonly message: ChangedAdvert;
-  /** Of a message that failed. */
+  /** How long it waits, if it failed. */
   readonly wait?: Wait;
 }
 

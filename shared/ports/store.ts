@@ -55,7 +55,7 @@ export interface Store {
   add(key: Key, counters: Counters): Promise<void>;
 }
 
-/** Of 60 random bits, for which Node keeps random bytes ready: asking the system for each took a tenth of a run's time. */
+/** Has 60 random bits, from bytes that Node keeps ready: asking the system for each took a tenth of a run's time. */
 export const newEtag = (): Etag => crypto.randomUUID().slice(0, 18);
 
 /** Maximum number of conflicting writes before `update` gives up. */

@@ -33,7 +33,7 @@ export interface ReceivedTokens {
   readonly answer: TokenAnswer;
   /** Names of unusable fields, which `answer` does not contain. Default: none. */
   readonly unusable?: readonly (keyof TokenAnswer)[];
-  /** By the bridge's clock. */
+  /** When the request was sent, by the bridge's clock. */
   readonly sentAt: number;
   readonly receivedAt: number;
   /** The earlier of the service's clock (its Date header, unless it is off by a day) and `receivedAt`. */

@@ -33,7 +33,7 @@ export function createActivityStore(store: Store) {
         for (const [minute, counts] of Object.entries(added.minutes))
           sums[minute] = sumOf(sums[minute], counts);
         const newest = Math.max(...Object.keys(added.minutes).map(Number));
-        // Not a minute of a clock that was ahead either.
+        // Minutes of a clock that was ahead are dropped too.
         const recent = Object.entries(sums).filter(
           ([minute]) => Math.abs(newest - Number(minute)) < keptMinutes,
         );

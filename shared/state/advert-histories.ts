@@ -26,7 +26,7 @@ const advertRow = v.object({
   missingSince: v.exactOptional(moment),
 });
 export type AdvertRow = Readonly<v.InferOutput<typeof advertRow>> & {
-  /** Of the stored row that this row is, or is to replace. */
+  /** The etag of the stored row that this row is, or is to replace. */
   readonly etag: Etag | 'absent';
 };
 

@@ -62,7 +62,7 @@ interface SlotRequest {
 /** Clocks of processes differ by less than this, unless one of them is wrong. */
 const slotToleranceMs = 1_000;
 
-/** By the clock of the process that reserved last, unless that is ahead: a wrong clock takes nobody's slots. */
+/** When the next slot is free, by the clock of the process that reserved last; a clock that is ahead takes nobody's slots. */
 export function freeSlotMs({ nextSlotMs, clockMs = 0 }: BudgetState, nowMs: number): number {
   const aheadMs = clockMs - nowMs;
   return Math.max(aheadMs > slotToleranceMs ? nextSlotMs - aheadMs : nextSlotMs, nowMs);
@@ -76,7 +76,7 @@ export function freeSlotMs({ nextSlotMs, clockMs = 0 }: BudgetState, nowMs: numb
 export function reserveSlots(state: BudgetState, request: SlotRequest): BudgetState {
   const { count, intervalMs, nowMs, offsetMs: offset = 0, lastClockMs = 0 } = request;
   const { clockMs = 0 } = state;
-  // Another process has reserved since then, by an earlier clock: so all go by that one, and follow it.
+  // Another process has reserved since then, by a clock that is behind: now all processes follow that one.
   const isAhead = lastClockMs - clockMs > slotToleranceMs;
   const isBehind = offset < 0 && clockMs > nowMs + offset;
   const offsetMs = isAhead || isBehind ? clockMs - nowMs : offset;

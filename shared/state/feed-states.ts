@@ -67,7 +67,7 @@ const storedFeed = kept({
   /** Sums over all pages; absent before the first one. */
   counts: v.exactOptional(pageCounts),
   lease: v.exactOptional(v.object({ holder: v.string(), until: moment, forMs: v.number() })),
-  /** As release 0.3.0 stored the problem. */
+  /** Release 0.3.0 stored the problem in these fields. */
   fault: v.exactOptional(v.string()),
   faultKind: v.exactOptional(v.string()),
   needsPerson: v.exactOptional(v.boolean()),
@@ -204,7 +204,7 @@ export function feedStateOf({ name, value }: Row): FeedState {
   );
 }
 
-/** In a row with both forms, release 0.3.0 has polled last, after a downgrade. */
+/** If a row has both forms, release 0.3.0 has polled last, after a downgrade. */
 function withProblem({ fault, faultKind, needsPerson, pausedUntil, ...state }: StoredFeed): FeedState {
   if (fault === undefined) return state;
   const { lastPolled = 0 } = state;

@@ -4,7 +4,7 @@ import { type Key, type Row, removeRows, type Store, update } from '../ports/sto
 
 /** Progress of a backfill. The latest backfill of each partner account and generation is kept. */
 export interface BackfillProgress {
-  /** Of the process that runs it, or has run it. */
+  /** The ID of the process that runs it, or has run it. */
   readonly id: string;
   readonly state: 'running' | 'paused' | 'done';
   /** Name of the source of its IDs; a backfill is continued only with the same source. */
@@ -73,7 +73,7 @@ export function createProgress<T extends object>(store: Store, kind: 'backfill' 
   const valueIn = (row: Row) => progressIn(row).value as object as T;
 
   return {
-    /** Those of all accounts and generations, without unreadable ones. */
+    /** The progress of all accounts and generations, without unreadable rows. */
     async list(): Promise<readonly (BackfillKey & { readonly value: T })[]> {
       const rows = (await store.list('progress')).filter(({ name }) => name.endsWith(`/${kind}`));
       const read = (row: Row) => {

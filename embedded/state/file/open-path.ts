@@ -42,7 +42,7 @@ export function othersIn(place: string, { gid }: Stats): number {
 const sticky = 0o1000;
 /** The bits by which others write. The group of that number is the user's own, where each user has one. */
 const writersOf = ({ gid, uid }: Stats): number => (gid === uid ? 0o002 : 0o022);
-/** As Linux follows. */
+/** Linux follows as many. */
 const maxLinks = 40;
 
 /**

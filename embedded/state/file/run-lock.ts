@@ -12,7 +12,7 @@ export const newRunId = (): string => `${runPrefix}${randomUUID()}`;
 
 /** Few, because each is a write to the disk. */
 const beatMs = 10_000;
-/** Longer than a disk or a checkpoint keeps a run from its next beat. */
+/** A disk or a checkpoint keeps a run from its next beat for less than this. */
 const standstillMs = 30_000;
 
 export interface RunLock {
@@ -58,7 +58,7 @@ function startHeart(file: string, name: string): RunLock['beat'] {
     try {
       utimesSync(file, nowMs / 1000, nowMs / 1000);
     } catch {
-      // Without the file, nobody takes this process for one that stands still.
+      // If the file is missing, nobody takes this process for one that stands still.
     }
   };
 }

@@ -9,7 +9,7 @@ import { guarded, isBusy, StateError, type StateErrorCode } from './state-error.
 /** How long a statement waits for another process; each transaction takes milliseconds. */
 export const busyTimeoutMs = 5_000;
 
-/** Of 4 KiB, after which SQLite copies the write-ahead log into the file. Large, because each copy waits for the disk. */
+/** After so many pages of 4 KiB, SQLite copies its log into the file. Large, because each copy waits for the disk. */
 const checkpointPages = 4_000;
 const cacheKib = 8_192;
 
