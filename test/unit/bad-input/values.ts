@@ -99,6 +99,8 @@ export function nearlyRight(right: unknown): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 6, arbitrary: mutated }, { weight: 1, arbitrary: oddValue });
 }
 
+const deepTexts = ['['.repeat(20_000), `{"error":${'{"error":'.repeat(2_000)}1${'}'.repeat(2_001)}`];
+
 /** The JSON of such a value: whole, cut off, with a byte order mark, with a prototype key; or any text. */
 export function nearlyRightJson(right: unknown): fc.Arbitrary<string> {
   const text = nearlyRight(right).map((value) => JSON.stringify(value) ?? '');
@@ -110,7 +112,10 @@ export function nearlyRightJson(right: unknown): fc.Arbitrary<string> {
     },
     { weight: 1, arbitrary: text.map((all) => `\ufeff${all}`) },
     { weight: 1, arbitrary: text.map((all) => all.replace('{', '{"__proto__":{"polluted":true},')) },
-    { weight: 1, arbitrary: fc.oneof(fc.string({ unit: 'binary' }), fc.json()) },
+    {
+      weight: 1,
+      arbitrary: fc.oneof(fc.string({ unit: 'binary' }), fc.json(), fc.constantFrom(...deepTexts)),
+    },
   );
 }
 
