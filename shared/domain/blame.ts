@@ -40,8 +40,8 @@ export interface BlamedRow extends Holder {
 
 /** After this many different adverts of an account have failed, its adverts are asked for one at a time. */
 const manyAdverts = 3;
-/** The time between the answer to one of them and the request for the next, ms. */
-const gapMs = 1_000;
+/** From the answer to one until the request for the next, ms: as long as the answer took, so that refused ones are soon over. */
+const mostGapMs = 1_000;
 /** The first pause, doubled each time up to the longest, ms; the service may ask for a longer one. */
 const [firstPauseMs, longestPauseMs] = [1_000, 60_000];
 
@@ -111,7 +111,7 @@ export function accountAfter<T extends BlamedRow>(row: T, answer: Evidence, now:
   if (!isOfAdvert(resource)) return row;
   if (!fault) return acquitted(row, sentAt);
   const isTelling = fault.mayBlame('more');
-  const forMs = isTelling ? gapMs : 0;
+  const forMs = isTelling ? Math.min(now - sentAt, mostGapMs) : 0;
   const tried = { until: now + forMs };
   const single = blamingHold(row);
   // The others were sent before it began to go one at a time.
