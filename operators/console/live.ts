@@ -7,6 +7,7 @@ import type { Bridge } from '../operations/bridge.ts';
 import { type DeadLetterList, listDeadLetters, shownDeadLetter } from '../operations/dead-letters.ts';
 import { findingsOf } from '../operations/findings/findings.ts';
 import { readHistory } from '../operations/history.ts';
+import { printedHistory } from '../operations/history-text.ts';
 import { readStatus } from '../operations/status.ts';
 import { createHalfHour } from './half-hour.ts';
 import type { ConsoleOptions } from './options.ts';
@@ -136,7 +137,7 @@ export function createLive({ bridge, command, say, breaks }: ConsoleOptions, sho
     async history(query: unknown): Promise<ShownHistory> {
       const { account, advert } = v.parse(historyQuery, query);
       const asked = { partnerAccount: account, advertId: advert };
-      const { answer, latest } = await readHistory(bridge, asked);
+      const { answer, latest } = printedHistory(await readHistory(bridge, asked));
       const seen = events.filter((one) => one.partnerAccount === account && one.advertId === advert);
       const last = latest ? [shownEvent(JSON.stringify(latest))] : [];
       const isSeen = seen.some(({ time }) => time === last[0]?.time);

@@ -1,5 +1,6 @@
 import { advertId } from '../../../shared/contract/checks.ts';
 import { readHistory } from '../../operations/history.ts';
+import { printedHistory } from '../../operations/history-text.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes, say } from '../shared/io.ts';
@@ -23,7 +24,9 @@ export const addHistory = defineCommand(
     },
   },
   async ({ io, target, options, json, answer, command }) => {
-    const history = await withBridge(target, (bridge) => readHistory(bridge, options));
+    const history = await withBridge(target, async (bridge) =>
+      printedHistory(await readHistory(bridge, options)),
+    );
     answer(history, ...history.facts.map(({ at, says }) => `${at}  ${says}`), history.answer);
     const deadLetter = history.deadLetters.at(-1);
     if (history.outcome === 'dead-lettered' && deadLetter && !json) {

@@ -1,6 +1,6 @@
 /** Checks `history-answers`: what the command `history` says about an advert agrees with what the model observed. */
-import { readHistory } from '../../../operators/operations/history.ts';
-import type { AdvertHistory } from '../../../operators/operations/printed.ts';
+import { type KnownHistory, readHistory } from '../../../operators/operations/history.ts';
+import { printedHistory } from '../../../operators/operations/history-text.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { type Listing, type Published, subjectOf } from '../model/history.ts';
 import type { SimWorld } from '../world/sim-world.ts';
@@ -8,7 +8,7 @@ import { isTold } from './listings.ts';
 
 /** An advert that no feed has listed. */
 const strangerId = '999999';
-const isWaiting = ({ outcome }: AdvertHistory): boolean =>
+const isWaiting = ({ outcome }: KnownHistory): boolean =>
   outcome === 'waits-in-queue' || outcome === 'unconfirmed' || outcome === 'aside';
 
 /**
@@ -66,7 +66,7 @@ interface Answered {
   readonly account: PartnerAccount;
   /** The account, and the model's key of the advert or other object. */
   readonly subject: string;
-  readonly answer: AdvertHistory;
+  readonly answer: KnownHistory;
   /** Listings of the advert in the account's generation. */
   readonly listings: readonly Listing[];
   readonly isOver: boolean;
@@ -79,7 +79,7 @@ function check(world: SimWorld, { account, subject, answer, listings, isOver, is
   const { outcome, latest, latestPublished, deadLetters } = answer;
   const where = isBlind ? ', without its queue' : '';
   const violated = (text: string) => {
-    const message = `advert ${subject}${where}, "${answer.answer}": ${text}`;
+    const message = `advert ${subject}${where}, "${printedHistory(answer).answer}": ${text}`;
     history.violated({ invariant: 'history-answers', subject, message });
   };
   const isJudged = (verdict: string) => listings.some(({ key }) => history.judged.get(key)?.has(verdict));

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Bridge } from '../../../../operators/operations/bridge.ts';
 import { readHistory } from '../../../../operators/operations/history.ts';
+import { printedHistory } from '../../../../operators/operations/history-text.ts';
 import type { DeadLetter } from '../../../../shared/contract/messages.ts';
 import { advertEvent, type PublishedEvents } from '../../../../shared/domain/advert-event.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
@@ -44,7 +45,7 @@ interface Knowledge {
 }
 
 /** What `history` says five minutes after noon. */
-function historyOf(known: Knowledge) {
+async function historyOf(known: Knowledge) {
   const { account, row, waiting = [], deadLetters = [], budget = { nextSlotMs: 0 }, queued } = known;
   const { isAtWork = true, published = {} } = known;
   const bridge: unknown = {
@@ -59,7 +60,7 @@ function historyOf(known: Knowledge) {
     clock: { now: () => noon + 300_000 },
     settings: async () => published,
   };
-  return readHistory(bridge as Bridge, { partnerAccount: 'main', advertId: '123' });
+  return printedHistory(await readHistory(bridge as Bridge, { partnerAccount: 'main', advertId: '123' }));
 }
 
 const held: BudgetState = { nextSlotMs: 0, holds: [serviceHold('circuit', noon + 600_000)] };

@@ -1,0 +1,89 @@
+/** Makes the sentences of `history` from what is known of an advert; problems.json has them. */
+import type { AdvertEvent } from '../../shared/contract/events.ts';
+import { toInstant } from '../../shared/domain/clock.ts';
+import { blamingHold, heldFault } from '../../shared/domain/holds.ts';
+import { printableLine } from '../../shared/domain/text.ts';
+import { filled } from './findings/finding.ts';
+import problems from './findings/problems.json' with { type: 'json' };
+import type { KnownHistory } from './history.ts';
+import type { AdvertHistory } from './printed.ts';
+
+/** What `history --json` prints. */
+export function printedHistory(known: KnownHistory): AdvertHistory {
+  const { account, advertId, latest = null, latestPublished, events, waiting, deadLetters, outcome } = known;
+  const { outcomes, circumstances, moments } = problems.history;
+  const facts = answerFacts(known);
+  return {
+    partnerAccount: account.name,
+    advertId,
+    latest,
+    latestPublished,
+    events,
+    waiting,
+    deadLetters,
+    facts: known.moments.map(({ at, code, event, ...about }) => ({
+      at,
+      says: sentence(moments[code], { ...about, event: eventText(advertId, event) }),
+    })),
+    outcome,
+    answer: [outcomes[outcome], ...known.circumstances.map((code) => circumstances[code])]
+      .map((text) => sentence(text, facts))
+      .join(' '),
+  };
+}
+
+const sentence = (text: string, facts: Readonly<Record<string, unknown>>): string =>
+  printableLine(filled(text, facts, { command: String }));
+
+function answerFacts(known: KnownHistory) {
+  const { account, advertId, latest, row, givenUp, queued, feed, published } = known;
+  const { publishPartnerAccounts: accounts = [], publishStatuses: statuses = [] } = published;
+  const [head] = known.waiting;
+  return {
+    ...givenUp,
+    advertId,
+    account: account.name,
+    connectedAt: account.connectedAt,
+    queued,
+    event: eventText(advertId, latest),
+    hold: holdText(known),
+    poll: feed?.problem?.reason,
+    setting: keepsOff(known)
+      ? `publishPartnerAccounts (${accounts.join(', ')}) does not name ${account.name}`
+      : `publishStatuses (${statuses.join(', ')}) names neither of its statuses`,
+    missingSince: toInstant(row?.missingSince ?? 0),
+    listed: head ? ` at ${head.listedAt}` : '',
+    tried:
+      row?.tries === undefined
+        ? ''
+        : `, after ${row.tries} failed tries${row.fault ? ` (${row.fault})` : ''}`,
+    end: head?.until ? `of ${head.until}` : endOfWait(known),
+    notListed: queued > 0 ? 'handled' : 'listed by the feed',
+  };
+}
+
+const keepsOff = ({ account, published: { publishPartnerAccounts: accounts } }: KnownHistory): boolean =>
+  accounts !== undefined && !accounts.includes(account.name);
+
+const endOfWait = ({ account }: KnownHistory): string =>
+  blamingHold(account)
+    ? `once the service answers any advert of ${account.name} well`
+    : 'once nothing holds it up';
+
+function holdText({ account, hold, nowMs }: KnownHistory): string {
+  if (!hold) return '';
+  const { kind, since, until } = hold;
+  const { message } = heldFault(hold, account.holds?.includes(hold) ? account.name : undefined, nowMs);
+  if (kind === 'authorization') return `${message} since ${toInstant(since)}`;
+  return `${message} until ${until === undefined ? 'it is resumed' : toInstant(until)}`;
+}
+
+const statusText = (status: string | null): string => status ?? 'unavailable';
+
+/** "Event 7 of advert 123 (new → active)" */
+function eventText(advertId: string, event: AdvertEvent | undefined): string {
+  if (!event) return `The latest event of advert ${advertId}`;
+  const { metadata, data } = event.detail;
+  const before = metadata.sequence === 1 ? '' : `${statusText(data.previousStatus)} → `;
+  return `Event ${metadata.sequence} of advert ${advertId} (${before}${statusText(data.status)})`;
+}
