@@ -43,6 +43,17 @@ export const sendBack = (group: readonly Delivery[], askedMs: number, random: ()
     verdict: { kind: 'retry', delayMs: Math.max(askedMs, minDelayMs(delivery.receives, random)) },
   }));
 
+/** Asks for the advert again after `waitMs`: its messages wait outside the queue if they may not be hidden for so long. */
+export function askAgain(
+  { clock, random, settings }: AdvertDeps,
+  group: Group,
+  waitMs: number,
+): Settlement[] {
+  if (waitMs <= settings.longestHiddenMs) return sendBack(group, waitMs, random);
+  const wait = { dueMs: clock.now() + waitMs, forMs: waitMs };
+  return group.map((delivery) => ({ delivery, verdict: { kind: 'hold', wait } }));
+}
+
 /**
  * Sends an advert's messages back with a delay, or dead-letters the oldest and sends the others back. Never rejects.
  *

@@ -8,7 +8,7 @@ import type { ObservedAdvert } from '../../shared/partner-api/readings.ts';
 import type { Outcome, Settlement } from '../../shared/ports/queue.ts';
 import type { AdvertRow } from '../../shared/state/advert-histories.ts';
 import { type AdvertDeps, firstRow, type Group, isOver } from './advert.ts';
-import { sendBack } from './redelivery.ts';
+import { askAgain } from './redelivery.ts';
 
 /** After so many conflicts, the messages go back: other workers are busy with the advert, and settle it in a moment. */
 const maxConflicts = 20;
@@ -67,7 +67,7 @@ async function attempt(
   if (row.sequence > 0 && observed.status === row.status) {
     const waitMs = suspiciousMs(settings.confirmUnchangedSeconds * 1000, row, group, observed.receivedAt);
     // Rule: unchanged-is-confirmed
-    if (waitMs > 0) return sendBack(group, waitMs, deps.random);
+    if (waitMs > 0) return askAgain(deps, group, waitMs);
     // Planted fault: no-trace-of-unchanged
     if (!(await write({}))) return undefined;
     return allDone(group, isEventOf(row, group) ? outcomeOf(row.status) : 'unchanged');
@@ -81,14 +81,14 @@ async function attempt(
     if (waitMs > 0) {
       if (!isKnown && !(await write({ missingSince: since }))) return undefined;
       // Confirmed by a second fetch.
-      return sendBack(group, waitMs, deps.random);
+      return askAgain(deps, group, waitMs);
     }
     if (
       settings.confirmUnavailableSeconds > 0 &&
       !(await deps.witness.isGone(message, since, fetchDeadlineMs))
     ) {
       reportUnwitnessed(deps, message);
-      return sendBack(group, Math.min(observed.receivedAt - since, longestLookMs), deps.random);
+      return askAgain(deps, group, Math.min(observed.receivedAt - since, longestLookMs));
     }
   }
 

@@ -112,7 +112,8 @@ function isOnBus(row: AdvertRow | undefined, latest: AdvertEvent | undefined, pu
 function outcomeOf(known: Known): Outcome {
   const { row, waiting, givenUp, latest, latestPublished, queued } = known;
   const isUnconfirmed = row?.missingSince !== undefined;
-  if (waiting.some(({ place }) => place === 'queue')) return isUnconfirmed ? 'unconfirmed' : 'waits-in-queue';
+  if (waiting.length > 0 && isUnconfirmed) return 'unconfirmed';
+  if (waiting.some(({ place }) => place === 'queue')) return 'waits-in-queue';
   // Planted fault: history-without-aside
   if (waiting.length > 0) return 'aside';
   if (givenUp) return 'dead-lettered';

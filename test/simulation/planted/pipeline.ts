@@ -129,7 +129,7 @@ export const plantedInPipeline: Planted = {
     [
       'unchanged-is-confirmed',
       'a change that the feed has just listed is not believed to be none',
-      'if (waitMs > 0) return sendBack(group, waitMs, deps.random);',
+      'if (waitMs > 0) return askAgain(deps, group, waitMs);',
       '',
     ],
     [

@@ -10,7 +10,7 @@ import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { rowMaxAgeMs } from '../../../../shared/partner-api/cached-rows.ts';
 import { positionOf } from '../../../../shared/ports/message-groups.ts';
-import type { Delivery } from '../../../../shared/ports/queue.ts';
+import type { Delivery, Verdict } from '../../../../shared/ports/queue.ts';
 import { stopped, tokenHold } from '../../../helpers/holds.ts';
 import { changedAdvert } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
@@ -63,6 +63,11 @@ const summary = () =>
     .advertEvents()
     .map(({ detail: { metadata, data } }) => [metadata.sequence, data.previousStatus, data.status]);
 const done = (outcome: string) => ({ kind: 'done', outcome });
+/** How long a message waits, in the queue or outside it. */
+function secondsOf(verdict: Verdict | undefined): number {
+  if (verdict?.kind === 'retry') return verdict.delayMs / 1_000;
+  return verdict?.kind === 'hold' ? (verdict.wait?.forMs ?? 0) / 1_000 : 0;
+}
 
 it('an advert becomes an event numbered from 1, with the status before', async () => {
   const message = { correlationId: 'page-1', listedAt: '2026-11-20T11:59:59.801Z' };
@@ -290,13 +295,15 @@ it('an advert is not believed gone while the service answers 404 to all', async 
   await handle(delivery(), delivery({ advertId: '2' }));
   fail('not-found');
   const listed = delivery();
-  const delays: unknown[] = [];
-  for (let look = 0; look < 5; look += 1) {
+  const waits: unknown[] = [];
+  for (let look = 0; look < 6; look += 1) {
     const [verdict] = await handle(listed);
-    delays.push(verdict);
-    world.clock.advance(verdict?.kind === 'retry' ? verdict.delayMs : 0);
+    const seconds = secondsOf(verdict);
+    waits.push([verdict?.kind, seconds]);
+    world.clock.advance(seconds * 1_000);
   }
-  expect(delays).toEqual([30, 30, 60, 120, 240].map((s) => ({ kind: 'retry', delayMs: s * 1_000 })));
+  const aside = [120, 240, 300].map((seconds) => ['hold', seconds]);
+  expect(waits).toEqual([['retry', 30], ['retry', 30], ['retry', 60], ...aside]);
   expect(world.service.fetched.filter((id) => id === '2')).toHaveLength(2);
 
   world.service.state.beforeAdvert = () => undefined;
@@ -324,7 +331,7 @@ it('a lone advert is believed gone after 15 minutes of reading its feed', async 
   await handle(listed);
   world.clock.advance(14 * minuteMs);
   await world.round();
-  expect(await kinds(listed)).toEqual(['retry']);
+  expect(await kinds(listed)).toEqual(['hold']);
   world.clock.advance(minuteMs);
   expect(await handle(listed)).toEqual([done('unavailable')]);
 });
@@ -334,7 +341,7 @@ it('a lone advert is not believed gone while its feed cannot be read', async () 
   world.service.remove('1');
   await handle(listed);
   world.clock.advance(60 * minuteMs);
-  expect(await kinds(listed)).toEqual(['retry']);
+  expect(await kinds(listed)).toEqual(['hold']);
 });
 
 it('an advert causes no event when the second fetch finds it', async () => {

@@ -117,6 +117,7 @@ it.each<[string, string, Knowledge, RegExp]>([
   ['waits-in-queue', 'the bridge is on hold', { ...waits, budget: held }, /until 2026-11-20T12:10/],
   ['waits-in-queue', 'nobody runs the bridge', { ...waits, isAtWork: false }, /no `run` is at work/],
   ['unconfirmed', 'the service does not know it', { row: missing, ...waits }, /asked once more/],
+  ['unconfirmed', 'its next look is far off', { row: missing, ...aside }, /asked once more/],
   [
     'aside',
     'the account is stopped',
