@@ -11,8 +11,9 @@ import {
 import { CommandError } from '../../operations/errors.ts';
 import { withBridge } from '../bridge/open.ts';
 import type { FolderBridge } from '../bridge/open-folder.ts';
+import { denialOf } from '../shared/aws-fault.ts';
 import { defineCommand } from '../shared/command.ts';
-import { explained, isDenied } from '../shared/explain.ts';
+import { explained } from '../shared/explain.ts';
 import { exitCodes, type Line } from '../shared/io.ts';
 import type { LocalTarget, StackTarget, Target } from '../shared/target.ts';
 
@@ -95,11 +96,8 @@ const unknownOperation = /^(UnknownOperation|InvalidAction|UnsupportedOperation|
 const explaining =
   (target: Target, baseUrl?: string) =>
   (error: unknown): Found | undefined => {
-    const cause = isDenied(error) ? error : (error as Error | undefined)?.cause;
-    if (isDenied(cause)) {
-      const action = /perform: ([\w-]+:\w+)/.exec(cause.message)?.[1];
-      return action ? ['denied', { action }] : ['denied-somehow', { message: cause.message }];
-    }
+    const denial = denialOf(error);
+    if (denial) return [denial.facts.action ? 'denied' : 'denied-somehow', denial.facts];
     if (error instanceof StateError && error.code === 'state-damaged') return ['needs-state'];
     const endpoint = process.env.AWS_ENDPOINT_URL;
     if (error instanceof Error && unknownOperation.test(error.name) && endpoint)

@@ -3,29 +3,19 @@
 import { StateError } from '../../../embedded/state/file/state-error.ts';
 import { ShapeError } from '../../../shared/contract/checks.ts';
 import { asBridgeFault, BridgeFault } from '../../../shared/domain/faults.ts';
-import { quoted } from '../../../shared/domain/text.ts';
 import { CommandError, type Problem, UsageError } from '../../operations/errors.ts';
 import { filled } from '../../operations/findings/finding.ts';
 import { faultProblem } from '../../operations/findings/findings.ts';
 import problems from '../../operations/findings/problems.json' with { type: 'json' };
-import { faultOfProfile } from './aws-profile.ts';
+import { type AwsFault, awsFaultOf, denialOf } from './aws-fault.ts';
 import type { Target } from './target.ts';
 
 interface Explanation {
   readonly says: string;
   readonly mend: string;
 }
-/**
- * What the partner service does, by the kind of fault; errors of AWS, or of the network on the way there, by
- * `name code: message`, so that no module of the SDK is loaded: the first that fits decides.
- */
-const { service, aws } = problems as unknown as {
-  readonly service: Readonly<Record<string, Explanation>>;
-  readonly aws: readonly (Explanation & {
-    readonly pattern: string;
-    readonly lacks?: 'credentials' | 'region';
-  })[];
-};
+/** What the partner service does, by the kind of fault. */
+const service: Readonly<Record<string, Explanation>> = problems.service;
 
 /** @param baseUrl of the partner service, if it is known */
 export function explained(error: unknown, target: Target, baseUrl?: string): Error {
@@ -33,37 +23,29 @@ export function explained(error: unknown, target: Target, baseUrl?: string): Err
   if (error instanceof BridgeFault && error.code === 'other-user')
     return new UsageError(`${error.message}. ${userAdvice}`, { cause: error });
   // Tokens and the rate budget are read during a request: what is wrong there is not a fault of the partner service.
-  const causes = [error, (error as Error | undefined)?.cause];
-  const denied = causes.find(isDenied);
-  const own = causes.find((cause) => cause instanceof StateError) ?? error;
-  const [says, mend] = denied ? denial(denied.message) : (problemOf(own, target, baseUrl) ?? []);
-  if (says !== undefined)
-    return new CommandError(says, { mend, cause: error, code: denied ? 'denied' : undefined });
+  const denial = denialOf(error);
+  const own =
+    [error, (error as Error | undefined)?.cause].find((cause) => cause instanceof StateError) ?? error;
+  const problem = denial ? awsProblem(denial, target) : problemOfError(own, target, baseUrl);
+  if (problem)
+    return new CommandError(problem[0], { mend: problem[1], cause: error, code: denial && 'denied' });
   return error instanceof Error ? error : new Error(String(error));
 }
 
-function problemOf(error: unknown, target: Target, baseUrl: string | undefined): Problem | undefined {
+function problemOfError(error: unknown, target: Target, baseUrl: string | undefined): Problem | undefined {
   if (error instanceof StateError) return [error.says, error.mend];
   if (error instanceof ShapeError) return faultProblem(asBridgeFault(error).code, error.message, target);
   if (error instanceof BridgeFault) return problemOfFault(error, target, baseUrl);
   if (!(error instanceof Error) || target.kind === 'local') return undefined;
-  const { name, message, code = '', $metadata } = error as AwsError;
   // A function's own error says what to do.
-  if (name === 'FunctionError') return [message];
-  for (const { pattern, lacks, ...problem } of aws) {
-    const groups = new RegExp(pattern).exec(`${name} ${code}: ${message}`);
-    if (!groups) continue;
-    const facts = Object.fromEntries(
-      Object.entries(groups.groups ?? {}).map(([group, text]) => [group, quoted(text)]),
-    );
-    const [says, mend] = (lacks && faultOfProfile(lacks)) ?? [
-      problem.says,
-      filled(problem.mend, facts, target),
-    ];
-    return [`${filled(says, facts, target)} (${code || message.split('\n')[0]})`, mend];
-  }
-  // Every answer of AWS has its request's metadata.
-  return $metadata && [`AWS answered ${name}: ${message}`];
+  if (error.name === 'FunctionError') return [error.message];
+  const fault = awsFaultOf(error);
+  return fault && awsProblem(fault, target);
+}
+
+function awsProblem({ code, facts }: AwsFault, target: Target): Problem {
+  const { says, mend } = problems.aws[code];
+  return [filled(says, facts, target), filled(mend, facts, target) || undefined];
 }
 
 const userAdvice =
@@ -88,19 +70,4 @@ function problemOfFault(
         : 'It is the setting partnerBaseUrl of the stack',
   };
   return [filled(problem.says, facts, target), filled(problem.mend, facts, target)];
-}
-
-interface AwsError extends Error {
-  readonly code?: string;
-  readonly $metadata?: object;
-}
-
-export const isDenied = (error: unknown): error is Error =>
-  error instanceof Error && /^AccessDenied/.test(error.name);
-
-function denial(message: string): Problem {
-  const why = /secretsmanager:GetSecretValue/.test(message)
-    ? 'Tokens are read by roles of the bridge alone, whatever yours is allowed: use the role of output CatchUpRoleArn. '
-    : '';
-  return [`AWS denies it: ${message}`, `${why}What a command has to be allowed: docs/operate/deploy.md`];
 }
