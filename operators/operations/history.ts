@@ -14,7 +14,6 @@ import type { AdvertRow } from '../../shared/state/advert-histories.ts';
 import { type Bridge, type Hosted, isDelivering } from './bridge.ts';
 import { shownDeadLetter } from './dead-letters.ts';
 import { knownAccount } from './errors.ts';
-import type problems from './findings/problems.json';
 
 type HistoryBridge = Hosted &
   Pick<Bridge, 'aside' | 'queue' | 'eventsOf'> &
@@ -32,12 +31,14 @@ export interface KnownHistory extends Known {
   /** In order of time. */
   readonly moments: readonly Moment[];
 }
-type Outcome = keyof typeof problems.history.outcomes;
+type Outcome = ReturnType<typeof outcomeOf>;
 /** What delays an event, or hides a later change. */
-type Circumstance = keyof typeof problems.history.circumstances;
+type Circumstance = 'queued' | 'held' | 'not-running' | 'poll-failed';
 interface Moment {
   readonly at: string;
-  readonly code: keyof typeof problems.history.moments;
+  readonly code:
+    | ('connected' | 'listed' | 'waiting' | 'hidden' | 'given-up' | 'missing' | 'read')
+    | (typeof codesOfLatest)[keyof typeof codesOfLatest];
   readonly event?: AdvertEvent;
   readonly [fact: string]: unknown;
 }
@@ -109,7 +110,7 @@ function isOnBus(row: AdvertRow | undefined, latest: AdvertEvent | undefined, pu
   return row.pending ? null : true;
 }
 
-function outcomeOf(known: Known): Outcome {
+function outcomeOf(known: Known) {
   const { row, waiting, givenUp, latest, latestPublished, queued } = known;
   const isUnconfirmed = row?.missingSince !== undefined;
   if (waiting.length > 0 && isUnconfirmed) return 'unconfirmed';

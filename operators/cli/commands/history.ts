@@ -1,6 +1,6 @@
 import { advertId } from '../../../shared/contract/checks.ts';
+import { printedHistory } from '../../operations/findings/history-text.ts';
 import { readHistory } from '../../operations/history.ts';
-import { printedHistory } from '../../operations/history-text.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes, say } from '../shared/io.ts';

@@ -2,7 +2,11 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { quoted } from '../../../shared/domain/text.ts';
-import type { AwsFault } from './aws-fault.ts';
+
+interface FaultOfProfile {
+  readonly code: 'no-profile' | 'profile-program' | 'profile-empty';
+  readonly facts: Readonly<Record<'profile' | 'quotedProfile', string>>;
+}
 
 /**
  * What is wrong with the AWS profile of this process. The SDK says the same of a profile that does not exist, of one
@@ -11,7 +15,7 @@ import type { AwsFault } from './aws-fault.ts';
  * @param code what the SDK says
  * @returns `undefined` if the profile is not to blame
  */
-export function faultOfProfile(code: AwsFault['code']): AwsFault | undefined {
+export function faultOfProfile(code: string): FaultOfProfile | undefined {
   if (code !== 'no-credentials' && code !== 'no-region') return undefined;
   const { AWS_PROFILE, AWS_CONFIG_FILE, AWS_SHARED_CREDENTIALS_FILE } = process.env;
   const profile = AWS_PROFILE || 'default';

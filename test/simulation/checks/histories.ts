@@ -1,6 +1,7 @@
 /** Checks `history-answers`: what the command `history` says about an advert agrees with what the model observed. */
+
+import { printedHistory } from '../../../operators/operations/findings/history-text.ts';
 import { type KnownHistory, readHistory } from '../../../operators/operations/history.ts';
-import { printedHistory } from '../../../operators/operations/history-text.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { type Listing, type Published, subjectOf } from '../model/history.ts';
 import type { SimWorld } from '../world/sim-world.ts';

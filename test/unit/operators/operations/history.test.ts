@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Bridge } from '../../../../operators/operations/bridge.ts';
+import { printedHistory } from '../../../../operators/operations/findings/history-text.ts';
 import { readHistory } from '../../../../operators/operations/history.ts';
-import { printedHistory } from '../../../../operators/operations/history-text.ts';
 import type { DeadLetter } from '../../../../shared/contract/messages.ts';
 import { advertEvent, type PublishedEvents } from '../../../../shared/domain/advert-event.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';

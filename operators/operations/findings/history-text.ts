@@ -1,12 +1,12 @@
 /** Makes the sentences of `history` from what is known of an advert; problems.json has them. */
-import type { AdvertEvent } from '../../shared/contract/events.ts';
-import { toInstant } from '../../shared/domain/clock.ts';
-import { blamingHold, heldFault } from '../../shared/domain/holds.ts';
-import { printableLine } from '../../shared/domain/text.ts';
-import { filled } from './findings/finding.ts';
-import problems from './findings/problems.json' with { type: 'json' };
-import type { KnownHistory } from './history.ts';
-import type { AdvertHistory } from './printed.ts';
+import type { AdvertEvent } from '../../../shared/contract/events.ts';
+import { toInstant } from '../../../shared/domain/clock.ts';
+import { blamingHold, heldFault } from '../../../shared/domain/holds.ts';
+import { printableLine } from '../../../shared/domain/text.ts';
+import type { KnownHistory } from '../history.ts';
+import type { AdvertHistory } from '../printed.ts';
+import { filled } from './finding.ts';
+import problems from './problems.json' with { type: 'json' };
 
 /** What `history --json` prints. */
 export function printedHistory(known: KnownHistory): AdvertHistory {
