@@ -52,7 +52,7 @@ export const worlds = {
     change: (plan, random) => illPlan(plan, random, { of: 'feed' }),
   },
   'stuck-feed': {
-    says: "one account's feed lists nothing that is new, without an end (27 A3, F7)",
+    says: "one account's feed lists nothing that is new, without an end (I8)",
     oneOf: seldom,
     change: (plan, random) =>
       illPlan(plan, random, { of: 'feed', answers: ['no-id', 'cycles', 'empty', 'status-400'] }),
@@ -79,24 +79,24 @@ export const worlds = {
     change: refusedLongPlan,
   },
   'stale-secrets': {
-    says: 'reads of a secret return the version of up to ten seconds ago (27 F1)',
+    says: 'reads of a secret return the version of up to ten seconds ago',
     oneOf: often,
     change: (plan) => ({ ...plan, secretLagMs: 10_000 }),
   },
   frozen: {
-    says: 'processes stand still for up to a minute and go on, after another one has taken over (27 F2)',
+    says: 'processes stand still for up to a minute and go on, after another one has taken over',
     oneOf: often,
     change: (plan) => ({ ...plan, freezes: true }),
   },
   'handed-twice': {
-    says: 'a delivery is sometimes handed to two workers (27 F3)',
+    says: 'a delivery is sometimes handed to two workers',
     oneOf: often,
     temper: 'overtaken',
     // Long enough that no message comes back by itself while both workers have it.
     change: (plan) => ({ ...plan, handsTwice: true, visibilityMs: 20_000 }),
   },
   'off-clock': {
-    says: 'the clock of one worker, or of every drain, is fifteen seconds off (27 F5)',
+    says: 'the clock of one worker, or of every drain, is fifteen seconds off',
     oneOf: seldom,
     change(plan, random) {
       const healthy = steadyPlan(plan, random);
@@ -106,7 +106,7 @@ export const worlds = {
     },
   },
   'clock-set-back': {
-    says: 'the clock of the machine is set back by five hours, during a pause (27 F5)',
+    says: 'the clock of the machine is set back by five hours, during a pause',
     oneOf: seldom,
     change: setBackPlan,
   },
