@@ -123,10 +123,10 @@ export async function secretsOf({ clients, outputs }: DeployedStack): Promise<Se
 /** Prefix of the names of all tails' rules and queues. The rule and the queue of one tail have the same name. */
 export const tailPrefix = 'advert-bridge-tail-';
 
-/** The rules on the classic bus by which others get the events: without those of tails and of an archive, which AWS manages. */
-export async function rulesOf({ clients, outputs }: DeployedStack): Promise<Rule[]> {
+/** The rules by which others get the events, if there is a classic bus: without those of tails and of an archive, which AWS manages. */
+export async function rulesOf({ clients, outputs }: DeployedStack): Promise<Rule[] | undefined> {
   // Without a name, AWS lists the rules of the default bus.
-  if (outputs.eventBusName === undefined) return [];
+  if (outputs.eventBusName === undefined) return undefined;
   const all: Rule[] = [];
   let page: ListRulesCommandOutput | undefined;
   do {

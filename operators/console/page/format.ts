@@ -1,6 +1,6 @@
 import { printableLine } from '../../../shared/domain/text.ts';
 import { are } from '../../operations/figures.ts';
-import type { Snapshot } from '../snapshot.ts';
+import type { Facts, Snapshot } from '../snapshot.ts';
 
 /** `1 dead letter`, `1,000 dead letters`. */
 export const counted = (value: number, noun: string): string => are(value, noun, `${noun}s`);
@@ -8,6 +8,20 @@ export const counted = (value: number, noun: string): string => are(value, noun,
 /** As an operator would give the command. */
 export const commandLine = ({ command }: Snapshot['bridge'], words: string): string =>
   command.replace('{}', () => words);
+
+/** Who gets the events; undefined if neither is known: a bridge has the classic bus, the custom one, or both. */
+export function takersText(rules: Facts['rules'], subscribers: Facts['subscribers']): string | undefined {
+  const known = Object.entries({ rule: rules, subscriber: subscribers }).filter(([, takers]) => takers);
+  if (known.length === 0) return undefined;
+  const texts = known.flatMap(([noun, takers]) => {
+    const names = (takers ?? []).map(({ name, state }) =>
+      /^(enabled|running)$/.test(state) ? printableLine(name) : `${printableLine(name)} (${state})`,
+    );
+    return names.length === 0 ? [] : `${noun}s on the bus: ${names.join(', ')}`;
+  });
+  if (texts.length > 0) return texts.join('; ');
+  return `no ${known.map(([noun]) => noun).join(' and no ')} on the bus: nobody gets the events`;
+}
 
 const timeOfDay = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 const dayAndTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });

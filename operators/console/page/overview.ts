@@ -3,7 +3,7 @@ import { printableLine as printable, printableLines } from '../../../shared/doma
 import { answersLines, count, duration } from '../../operations/figures.ts';
 import type { Action, Facts, Finding, Snapshot, Work } from '../snapshot.ts';
 import { type Ask, Asking, pauseOrResume } from './accounts.ts';
-import { counted, readable, time } from './format.ts';
+import { counted, readable, takersText, time } from './format.ts';
 import { needing, type Verdict } from './verdict.ts';
 
 /** One look: does it work? */
@@ -92,7 +92,7 @@ export const Service = ({ answers }: { answers: Facts['answers'] }) => html`
 /** What the events go to, and what AWS runs. */
 export function Surroundings({ facts }: { facts: Facts }) {
   const { webhooks = [], schedule, mapping, alarms, rules, subscribers } = facts;
-  const takers = [...(rules ?? []), ...(subscribers ?? [])];
+  const takers = takersText(rules, subscribers);
   if (webhooks.length === 0 && schedule === undefined) return null;
   return html`<section aria-labelledby="around">
     <h2 id="around">${schedule === undefined ? 'Webhooks' : 'On AWS'}</h2>
@@ -102,14 +102,10 @@ export function Surroundings({ facts }: { facts: Facts }) {
           html`<li>${printable(address)}: ${state}, ${counted(waiting, 'event')} waiting${lastAnswer && html` <span class="reason">${readable(lastAnswer)}</span>`}</li>`,
       )}
       ${schedule !== undefined && html`<li>schedule ${schedule}</li><li>reading from the queue ${mapping}</li><li>${counted(alarms?.length ?? 0, 'alarm')} raised</li>`}
-      ${(rules || subscribers) && html`<li>${takers.length === 0 ? 'no rule on the bus: nobody gets the events' : `rules on the bus: ${takers.map(takerText).join(', ')}`}</li>`}
+      ${takers && html`<li>${takers}</li>`}
     </ul>
   </section>`;
 }
-
-/** A rule on the classic bus, or a subscriber on the custom one. */
-const takerText = ({ name, state }: { readonly name: string; readonly state: string }): string =>
-  state === 'enabled' || state === 'running' ? printable(name) : `${printable(name)} (${state})`;
 
 /** What is at work, and what was done here. */
 export const Doing = ({

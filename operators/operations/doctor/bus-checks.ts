@@ -74,7 +74,7 @@ export const busChecks: Checks<StackFacts> = {
     await needBuses(facts);
     const { outputs, clients } = facts;
     const { eventBusName: bus } = outputs;
-    const rules = await rulesOf({ outputs, clients });
+    const rules = (await rulesOf({ outputs, clients })) ?? [];
     await forEachConcurrent(rules, rulesAtOnce, async ({ Name: name, State }) => {
       const asked = new ListTargetsByRuleCommand({ Rule: name, EventBusName: bus });
       if (State === 'DISABLED') report('disabled', { name, bus });
