@@ -72,6 +72,21 @@ export async function mayAssume(role: RolePolicies, principal: string, context: 
   return (await simulate(request, { identityPolicies: [], resourcePolicy })).overallResult === 'Allowed';
 }
 
+/** What the policy of a resource says to one of AWS's own services, whose calls have no ARN of a principal. */
+export async function decideForService(
+  policies: TemplatePolicies,
+  {
+    principal,
+    action,
+    resourceArn: resource,
+    context,
+  }: Omit<RoleCall, 'role'> & { readonly principal: string },
+): Promise<string> {
+  const resourcePolicy = policies.resourcePolicy(resource) as Request['resourcePolicy'];
+  const request = { principal, action, resource, context };
+  return (await simulate(request, { identityPolicies: [], resourcePolicy })).overallResult;
+}
+
 /** Compares calls with grants: each call must be allowed, and each grant must be used by a call. */
 export async function compare(policies: TemplatePolicies, calls: readonly RoleCall[]) {
   const keyOf = ({ role, context, ...call }: RoleCall): string =>

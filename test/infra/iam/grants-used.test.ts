@@ -22,7 +22,7 @@ import type { AwsCall } from '../../helpers/aws/wire.ts';
 import { functions, synthesized } from '../../helpers/synthesized.ts';
 import { type Context, knownConditionKeys } from './aws-call.ts';
 import { awsMadeCalls } from './aws-made-calls.ts';
-import { compare, decide, mayAssume, type RoleCall } from './decide.ts';
+import { compare, decide, decideForService, mayAssume, type RoleCall } from './decide.ts';
 import { type Caller, roleCallsOf, travel } from './handlers-journey.ts';
 import { awsAccount, policiesOf, type RolePolicies, region, secretArn } from './template-policies.ts';
 
@@ -271,6 +271,18 @@ it.each<Question>([
     event('AdvertStatusChanged'),
   ]),
   ['anybody', publish, 'bus', everything, mixed],
+  // The account's root user, and a role of the same name in another AWS account.
+  ...(['bus', 'customBus'] as const).flatMap((bus) =>
+    [`arn:aws:iam::${awsAccount}:root`, roles.fanOut.arn.replace(awsAccount, '444455556666')].map<Question>(
+      (by) => [
+        'anybody',
+        publish,
+        bus,
+        everything,
+        { ...event('AdvertStatusChanged'), 'aws:PrincipalArn': by },
+      ],
+    ),
+  ),
   ['fanOut', publish, 'customBus', allowed, event('AdvertStatusChanged')],
   ['fanOut', publish, 'customBus', none, event('PartnerAuthorizationRequired')],
   ['connect', publish, 'customBus', allowed, event('PartnerAuthorizationRestored')],
@@ -288,6 +300,12 @@ it.each<Question>([
     });
   },
 );
+
+it.each(['bus', 'customBus'] as const)('a replay by AWS on %s is not denied', async (bus) => {
+  const call = { action: publish, resourceArn: arns[bus], context: event('AdvertStatusChanged') };
+  const principal = 'events.amazonaws.com';
+  expect(await decideForService(policies, { ...call, principal })).toBe(none);
+});
 
 it('connect cannot read tokens although it may open their policy to itself', async () => {
   const own = roles.connect;
