@@ -84,7 +84,8 @@ export function inShort(value: unknown): unknown {
   const { Ref: reference, 'Fn::GetAtt': attribute, 'Fn::Join': joined } = value as Record<string, unknown>;
   if (typeof reference === 'string') return `\${${withoutHash(reference)}}`;
   if (Array.isArray(attribute)) return `\${${withoutHash(attribute[0])}.${attribute[1]}}`;
-  if (Array.isArray(joined)) return (inShort(joined[1]) as string[]).join(joined[0]);
+  const asText = (part: unknown) => (typeof part === 'string' ? part : JSON.stringify(part));
+  if (Array.isArray(joined)) return (inShort(joined[1]) as unknown[]).map(asText).join(joined[0]);
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, inShort(inner)]));
 }
 

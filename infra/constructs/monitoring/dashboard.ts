@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
+import { Duration, Fn } from 'aws-cdk-lib';
 import {
   type Alarm,
   AlarmStatusWidget,
@@ -93,15 +93,19 @@ export function dashboard(
 }
 
 /**
- * What AWS measures of the Custom Event Bus, with a line for each subscriber: those of other AWS accounts, too. AWS names
- * the bus by its ARN in some of these metrics, and by its name in others.
+ * What AWS measures of the Custom Event Bus, with a line for each subscriber: those of other AWS accounts, too. In the user
+ * guide the dimension `EventBus` is the bus's ARN, or its name; what has been seen is `NAME/ID`, as AWS's toolkit has it, and
+ * a search for another value finds nothing.
  *
  * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-custom-bus-observability.html
+ * @see https://github.com/aws/agent-toolkit-for-aws, its skill amazon-eventbridge-event-bus: references/observability.md
  */
 function ofCustomBus(arn: string, name: string): IWidget[] {
+  const nameAndId = Fn.select(1, Fn.split('event-busv2/', arn));
+  const ofBus = [nameAndId, arn, name].map((value) => `EventBus="${value}"`).join(' OR ');
   const found = (dimensions: string, metric: string, statistic: string, label = '') =>
     new MathExpression({
-      expression: `SEARCH('{AWS/EventsV2,${dimensions}} MetricName="${metric}" (EventBus="${arn}" OR EventBus="${name}")', '${statistic}', ${period.toSeconds()})`,
+      expression: `SEARCH('{AWS/EventsV2,${dimensions}} MetricName="${metric}" (${ofBus})', '${statistic}', ${period.toSeconds()})`,
       usingMetrics: {},
       label,
       period,
