@@ -14,7 +14,7 @@ const description = [
   'through what a person and another team would do (journey); deploys two bridges more in an app of another team, out of',
   'the package (construct); sets each alarm off and follows docs/operate/runbook.md until it ends (drill); loses tables',
   'and moves to another region, as docs/operate/backup.md says (restore); kills the functions, or freezes them while',
-  "others do their work, while adverts change (chaos); moves a folder's accounts to the stack (move); and runs the",
+  "others do their work, while adverts change (chaos); moves a folder's accounts to the stack, killed at each write (move); and runs the",
   "adapters' conformance suites (ports). Stops all that",
   'it has started.',
 ].join(' ');

@@ -52,6 +52,20 @@ export function historiesOf(received: readonly Received[]): Map<string, (string 
   return histories;
 }
 
+export const eventsOf = (partnerAccount: string, received: readonly Received[]): Received[] =>
+  received.filter((event) => checkedEvent(event).detail.metadata.partnerAccount === partnerAccount);
+
+/**
+ * @param received of one partner account, from a folder and the stack to which it was moved
+ * @throws {AssertionError} unless one history goes on in the other, up to the service's status of each advert
+ */
+export function checkMoved(control: Sandbox['control'], user: string, received: readonly Received[]): void {
+  const latest = [...historiesOf(received)].map(([id, statuses]) => [id, statuses.at(-1)]);
+  const truth = control.truth(user).map(({ id, status }) => [id, status]);
+  assert.deepEqual(Object.fromEntries(latest), Object.fromEntries(truth));
+  assert.equal(new Set(received.map((event) => checkedEvent(event).detail.metadata.bridge)).size, 1);
+}
+
 /**
  * The statuses of a partner account's adverts at a subscriber that applies an event only if it is newer than the last
  * applied one.

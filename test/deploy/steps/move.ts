@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { advertBridgeOn } from '../stack/advert-bridge.ts';
 import { type Deployment, onItsWayMs, settled, silenceMs } from '../stack/deployment.ts';
 import { drain } from '../stack/functions.ts';
-import { checkedEvent, heldOf } from '../stack/histories.ts';
+import { checkMoved, eventsOf } from '../stack/histories.ts';
 import type { Received } from '../stack/subscriber.ts';
+import { moveKilledSteps } from './move-killed.ts';
 
 /** Two partner accounts of a folder go on in the stack: docs/operate/move.md. */
 export async function moveSteps(deployment: Deployment): Promise<void> {
   const { steps, advertBridge, sandbox, subscriber, cloud, outputs, env, processes, folder } = deployment;
   const { control, application } = sandbox;
   const dir = join(folder, 'moved');
+  const template = join(folder, 'to-move');
   const local = advertBridgeOn(env, processes, ['--local', dir]);
   /** What the folder's subscriber has received. */
   const before: Received[] = [];
   const from = subscriber.received.length;
   const ofMoved = () =>
-    subscriber.received
-      .slice(from)
-      .map(checkedEvent)
-      .filter(({ detail }) => ['mover', 'rester'].includes(detail.metadata.partnerAccount));
+    ['mover', 'rester'].flatMap((name) => eventsOf(name, subscriber.received.slice(from)));
   const idsOf = (name: string) => control.truth(name).map(({ id }) => id);
   const setAll = (ids: readonly string[], status: string) => {
     for (const id of ids) control.setStatus(id, status);
@@ -38,25 +38,8 @@ export async function moveSteps(deployment: Deployment): Promise<void> {
     await subscriber.readUntil(() => ofMoved().length > total, silenceMs);
     assert.equal(ofMoved().length, total, 'events of the stack');
   }
-  /** @throws {AssertionError} unless each event continues the history that the folder began */
-  function checkHistories(name: string): void {
-    const latest = new Map<string, { readonly sequence: number; readonly status: string | null }>();
-    for (const { detail } of [...before.map(checkedEvent), ...ofMoved()]) {
-      const { metadata, data } = detail;
-      if (metadata.partnerAccount !== name) continue;
-      const { sequence = 0, status = null } = latest.get(data.advertId) ?? {};
-      assert.equal(metadata.sequence, sequence + 1, `sequence of ${metadata.eventId}`);
-      assert.equal(data.previousStatus, status, `previousStatus of ${metadata.eventId}`);
-      latest.set(data.advertId, { sequence: metadata.sequence, status: data.status });
-    }
-    const bridges = new Set(
-      [...before.map(checkedEvent), ...ofMoved()].map(({ detail }) => detail.metadata.bridge),
-    );
-    assert.equal(bridges.size, 1, 'the name of the bridge stays');
-    assert.deepEqual(heldOf([...before, ...subscriber.received], name).statuses, {
-      ...Object.fromEntries(control.truth(name).map(({ id, status }) => [id, status])),
-    });
-  }
+  const checkHistories = (name: string) =>
+    checkMoved(control, name, eventsOf(name, [...before, ...subscriber.received.slice(from)]));
   let movedAt = 0;
 
   await steps.check('move takes two accounts to the stack: one paused, one with what waits', async () => {
@@ -85,6 +68,7 @@ export async function moveSteps(deployment: Deployment): Promise<void> {
     await local.run(['resync', 'mover', '--since', '1h']);
     setAll([listed, ...idsOf('rester')], 'moderated');
 
+    await cp(dir, template, { recursive: true });
     movedAt = control.journal.nextIndex;
     const planned = await local.json('move', '--stack', 'AdvertBridge', '--dry-run');
     const { partnerAccounts } = await local.json('move', '--stack', 'AdvertBridge');
@@ -117,6 +101,8 @@ export async function moveSteps(deployment: Deployment): Promise<void> {
       };
       const [dead] = await deadLetters();
       await advertBridge.run(['dead-letters', 'redrive', dead?.id ?? 'none']);
+      // A second message of an advert is put back after the first.
+      await drain(cloud, outputs.drainFunctionName);
       await settled(advertBridge);
       assert.deepEqual(await deadLetters(), []);
       const { partnerAccounts } = await advertBridge.status();
@@ -128,6 +114,8 @@ export async function moveSteps(deployment: Deployment): Promise<void> {
       await settled(advertBridge);
     },
   );
+
+  await moveKilledSteps(deployment, { dir: template, published: before });
 
   await steps.check(
     'no moment of a move has two owners of a refresh token, or a feed without a cursor',
