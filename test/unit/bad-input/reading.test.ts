@@ -214,18 +214,6 @@ describe('what is nearly right is read, or refused without a word of it', () => 
   });
 });
 
-it('an advert is read behind a byte order mark, with an ID beyond 2^53', () => {
-  const body = '\ufeff{"data":{"id":12345678901234567890,"status":"active"}}';
-
-  expect(advertOf(body, '12345678901234567890').status).toBe('active');
-  expect(() => advertOf(body, '12345678901234567891')).toThrow(BridgeFault);
-});
-
-// SQLite would keep it as U+FFFD: the same status, a change with every fetch.
-it('an advert is refused when its status is not well-formed text', () => {
-  expect(() => advertOf('{"data":{"id":1,"status":"\\ud800"}}', '1')).toThrow(BridgeFault);
-});
-
 it('a token response keeps its refresh token, whatever else it contains', async () => {
   const { access_token, refresh_token, ...others } = tokens;
   const isToken = (value: unknown) => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value);
@@ -244,21 +232,6 @@ it('a token response keeps its refresh token, whatever else it contains', async 
     }),
     { numRuns: 400 },
   );
-});
-
-it.each(['with a space', ' spaces at its ends ', 'quo"te\\and\nline', 'ünïcode ✓'])(
-  'a refresh token of any text is kept to the last character: %j',
-  (refresh_token) => {
-    const stored = textOfPair(tokenPair(pairIn(JSON.stringify({ ...tokens, refresh_token }))));
-
-    expect(pairOfText(stored, 'main').refreshToken.reveal()).toBe(refresh_token);
-  },
-);
-
-it.each(['', ' ', '\ud800', 'x'.repeat(8_193)])('the old refresh token is kept in place of %j', (given) => {
-  const read = pairIn(JSON.stringify({ ...tokens, refresh_token: given }));
-
-  expect(read?.refreshToken.reveal()).toBe('refresh-1');
 });
 
 // A copy of the 2,000 fields for each of the 2,000 issues would take longer than a test may.

@@ -143,6 +143,8 @@ it('a new account’s answer without a scope grants what is needed', async () =>
 it.each<[string, string | undefined, string]>([
   ['missing', undefined, 'refresh-1'],
   ['empty', '', 'refresh-1'],
+  ['of a space', ' ', 'refresh-1'],
+  ['that is not well-formed', '\ud800', 'refresh-1'],
   ['too long', 'r'.repeat(8193), 'refresh-1'],
   ['too long for the secret', '\u0001'.repeat(8_000), 'refresh-1'],
   ['of 8,192 characters', 'r'.repeat(8192), 'r'.repeat(8192)],
