@@ -5,7 +5,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: ['advert-bridge-source', 'node', 'development|production'] } },
   test: {
     include: [
-      'test/unit/{functions,partner-api,domain,state,sqlite,embedded,operations,bad-input,aws}/**/*.test.ts',
+      'test/unit/{functions,shared,embedded,bad-input,operators/operations}/**/*.test.ts',
       'test/ports/*.test.ts',
     ],
     exclude: ['**/aws/{call-counts,many-partner-accounts}.test.ts'],
