@@ -3,7 +3,7 @@
  * answers well. Without one, the service may be answering so to everything.
  */
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
-import type { Clock } from '../../shared/domain/clock.ts';
+import { type Clock, clockToleranceMs, knownSuccess } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import { type CachedAccounts, sharedRuns } from '../../shared/partner-api/cached-rows.ts';
 import type { PartnerClient } from '../../shared/partner-api/client.ts';
@@ -77,7 +77,8 @@ export function createWitness({ partnerAccounts, feedStates, adverts, clock }: W
   /** Whether another advert of the account was answered well since then, or is now. */
   async function isOtherWell(message: ChangedAdvert, since: number, deadlineMs: number): Promise<boolean> {
     const good = lastGood.get(message.partnerAccount);
-    if (good && good.advertId !== message.advertId && good.at > since) return true;
+    const isAfter = good && good.at > since && good.at <= clock.now() + clockToleranceMs;
+    if (isAfter && good.advertId !== message.advertId) return true;
     return isOtherThere(message, deadlineMs);
   }
 
@@ -87,7 +88,7 @@ export function createWitness({ partnerAccounts, feedStates, adverts, clock }: W
     // Rule: gone-needs-a-witness
     if (clock.now() - since < aloneMs) return false;
     const states = await feedStates.ofAccount(message.partnerAccount);
-    return states.some(({ lastSuccess = 0 }) => lastSuccess > since);
+    return states.some(({ lastSuccess }) => (knownSuccess(lastSuccess, clock.now()) ?? 0) > since);
   }
 
   return { answeredWell, isOtherWell, isGone };

@@ -3,11 +3,13 @@
  * in these rows, so that it is the same for all processes and outlives them. A feed's answers say nothing of adverts, and
  * an advert that is known to be ill says nothing of others.
  */
+import { clockToleranceMs } from './clock.ts';
 import type { BridgeFault } from './faults.ts';
 import {
   beginOfHold,
   blamingHold,
   endOfHold,
+  type Hold,
   type Holder,
   isBlaming,
   isOfAdvert,
@@ -47,18 +49,24 @@ const [firstPauseMs, longestPauseMs] = [1_000, 60_000];
 
 const accountOf = (resource: string): string => resource.replace(/ .*/, '');
 
+/** A clock that was ahead has written it. */
+const isAhead = (hold: Hold, now: number): boolean => beginOfHold(hold) > now + clockToleranceMs;
+
 /**
  * After a good answer: without the evidence, and without the holds of bad answers that it was asked for after. The same
  * object if there are none.
  */
-function acquitted<T extends BlamedRow>(row: T, sentAt: number): T {
+function acquitted<T extends BlamedRow>(row: T, sentAt: number, now: number): T {
   const { failing, ...rest } = row;
-  return withoutHolds(failing ? (rest as T) : row, (hold) => isBlaming(hold) && sentAt >= beginOfHold(hold));
+  // A pause that the service asked for lasts as long as it asked: a process that does not know of it yet may be answered well.
+  const isOver = (hold: Hold) =>
+    sentAt >= (hold.fault === 'rate-limited' ? endOfHold(hold) : beginOfHold(hold)) || isAhead(hold, now);
+  return withoutHolds(failing ? (rest as T) : row, (hold) => isBlaming(hold) && isOver(hold));
 }
 
 /** The pause that the service asks for with a 429, for the limit is the application's. */
 function paused<T extends Holder>(row: T, fault: BridgeFault, sentAt: number, now: number): T {
-  const before = row.holds?.find(({ kind }) => kind === 'service');
+  const before = row.holds?.find((hold) => hold.kind === 'service' && !isAhead(hold, now));
   const isStale = before !== undefined && sentAt <= beginOfHold(before);
   const growingMs = isStale ? 0 : Math.min(2 * (before?.forMs ?? 0), longestPauseMs);
   const forMs = Math.max(firstPauseMs, growingMs, fault.retryAfterMs ?? 0);
@@ -81,7 +89,7 @@ export function bridgeAfter<T extends BlamedRow>(
   now: number,
 ): T {
   // A token request says nothing about the address of the other requests.
-  if (!fault || fault.code === 'not-found') return account === undefined ? row : acquitted(row, sentAt);
+  if (!fault || fault.code === 'not-found') return account === undefined ? row : acquitted(row, sentAt, now);
   if (fault.code === 'rate-limited') return paused(row, fault, sentAt, now);
   const open = row.holds?.find((hold) => hold.kind === 'circuit');
   // Rule: block-judged-by-its-trial
@@ -109,7 +117,7 @@ export function accountAfter<T extends BlamedRow>(row: T, answer: Evidence, now:
   const { resource, fault, sentAt, isIll = false } = answer;
   // Planted fault: feed-blames-adverts
   if (!isOfAdvert(resource)) return row;
-  if (!fault) return acquitted(row, sentAt);
+  if (!fault) return acquitted(row, sentAt, now);
   const isTelling = fault.mayBlame('more');
   const forMs = isTelling ? Math.min(now - sentAt, mostGapMs) : 0;
   const tried = { until: now + forMs };

@@ -5,6 +5,8 @@ import type { Observer } from '../ports/observer.ts';
  * to this, so that one absurd answer does not stop the bridge for ever.
  */
 const dayMs = 86_400_000;
+/** A process may have begun with a clock that is days ahead: reading so much again is harmless, and skipping it is not. */
+const mostReadAgainMs = 7 * dayMs;
 /** Holds and slots bear such a difference; a greater one is an error of one of the clocks. */
 const noticedMs = 10_000;
 
@@ -25,14 +27,14 @@ export function createServiceClock(observer?: Observer) {
       });
     }
     // Planted fault: date-believed
-    return Math.min(believedDate(date, nowMs), nowMs);
+    return Math.min(believedDate(date, nowMs, mostReadAgainMs), nowMs);
   };
 }
 
-/** The moment of a `Date` header, whose precision is one second; `nowMs` if it differs from that by more than a day. */
-function believedDate(date: string | undefined, nowMs: number): number {
+/** The moment of a `Date` header, whose precision is one second; `nowMs` if it differs from that by more than `mostMs`. */
+function believedDate(date: string | undefined, nowMs: number, mostMs = dayMs): number {
   const dateMs = claimedDate(date) ?? nowMs;
-  return Math.abs(dateMs - nowMs) <= dayMs ? dateMs : nowMs;
+  return Math.abs(dateMs - nowMs) <= mostMs ? dateMs : nowMs;
 }
 
 /** Parses an HTTP date, even if it is far off, to milliseconds since 1970; undefined if it is not a date. */

@@ -106,9 +106,9 @@ export const worlds = {
     },
   },
   'clock-set-back': {
-    says: 'the clock of the machine is set back by five hours, during a pause',
+    says: 'the clock of the machine was 5 or 26 hours ahead, or 5 behind, and is put right during a pause',
     oneOf: seldom,
-    change: setBackPlan,
+    change: setRightPlan,
   },
   'all-gone': {
     says: 'every advert is answered with 404 for two minutes (I10)',
@@ -312,19 +312,29 @@ function turningPlan(plan: Plan, random: Random): Plan {
   return { ...steady, changes, ills, circuitSeconds, turns: true, livesOneBatch: random() < 0.5 };
 }
 
-/** The steady world, in which the service asks for a minute's pause, and clocks were five hours ahead until then. */
-function setBackPlan(plan: Plan, random: Random): Plan {
+/**
+ * The steady world, in which clocks are off until the sixth minute, when the service has asked for a minute's pause, an
+ * advert waits aside, and those of another account go one at a time.
+ */
+function setRightPlan(plan: Plan, random: Random): Plan {
   const steady = steadyPlan(plan, random);
   const atMs = 6 * minuteMs;
   const asked: Ill = {
     ...{ key: 'ill', account: 'dune', of: 'feed', advertIds: new Set(), answer: 'wait-429' },
     ...{ fromMs: atMs - 70_000, untilMs: atMs - 5_000 },
   };
-  const failing: Ill = {
-    ...{ key: 'failing', account: 'main', of: 'adverts', advertIds: new Set(['1000']), answer: 'status-500' },
-    ...{ fromMs: atMs - 4 * minuteMs, untilMs: atMs - 80_000 },
-  };
-  const change = { key: 'failing', account: 'main', advertId: '1000', status: 'new', atMs: failing.fromMs };
-  const healthy = { ...steady, changes: [...steady.changes, change], ills: [asked, failing] };
-  return { ...healthy, healthy, offClock: { processes: '', byMs: 300 * minuteMs, untilMs: atMs } };
+  const failing = (advertId: string, account: string, fromMs: number, untilMs: number): Ill => ({
+    ...{ key: `failing-${advertId}`, account, of: 'adverts', advertIds: new Set([advertId]) },
+    ...{ answer: 'status-500', fromMs, untilMs },
+  });
+  const ills = [
+    failing('1000', 'main', atMs - 4 * minuteMs, atMs - 80_000),
+    ...['1001', '1002', '1003'].map((id) => failing(id, 'shop', atMs - 25_000, atMs + 5_000)),
+  ];
+  const changes = ills.map(({ key, account, advertIds: [advertId], fromMs: atMs }) => ({
+    ...{ key, account, advertId, atMs, status: 'new' },
+  }));
+  const healthy = { ...steady, changes: [...steady.changes, ...changes], ills: [asked, ...ills] };
+  const byMs = pick(random, [5, 26, -5]) * 60 * minuteMs;
+  return { ...healthy, healthy, offClock: { processes: '', byMs, untilMs: atMs } };
 }

@@ -6,7 +6,7 @@ export const plantedInService: Planted = {
     [
       'date-believed',
       "reading starts at the earlier of the service's `Date` and the bridge's own clock",
-      'return Math.min(believedDate(date, nowMs), nowMs);',
+      'return Math.min(believedDate(date, nowMs, mostReadAgainMs), nowMs);',
       'return claimedDate(date) ?? nowMs;',
     ],
   ],

@@ -311,6 +311,21 @@ it('an advert is not believed gone while the service answers 404 to all', async 
   expect(summary()).toHaveLength(2);
 });
 
+it('an advert is not believed gone by a witness of a clock ahead', async () => {
+  world.service.know('2', 'active');
+  const hoursMs = 26 * 60 * minuteMs;
+  world.clock.advance(hoursMs);
+  await world.round();
+  await handle(delivery(), delivery({ advertId: '2' }));
+  world.clock.advance(-hoursMs);
+  fail('not-found');
+  const listed = delivery();
+  await handle(listed);
+  world.clock.advance(16 * minuteMs);
+
+  expect(await kinds(listed)).toEqual(['hold']);
+});
+
 it('an advert is believed gone when another one is answered well', async () => {
   world.service.know('2', 'active');
   await handle(delivery({ advertId: '2' }));

@@ -307,3 +307,33 @@ it('adverts in single file keep what somebody else ordered', () => {
 
   expect(accountAfter(row, good, 2)).toEqual({ holds: [hold] });
 });
+
+const hoursMs = 26 * 3_600_000;
+
+it('a wait of before a clock was put right ends with a good answer', () => {
+  const { answers, pass, waits } = setUp();
+  answers('main 1 transient', 'main 2 transient', 'main 3 transient');
+  answers('main 8 forbidden', 'shop 1 forbidden');
+  pass(-hoursMs);
+  answers('main 4 transient turn', 'main 5  turn');
+
+  expect(['main 6', 'main 7', 'shop 2'].map((resource) => waits(resource))).toEqual([0, 0, 0]);
+});
+
+it('a pause lasts although a request under way is answered well', () => {
+  const { answer, pass, waits } = setUp();
+  answer('main feed rate-limited', { retryAfterMs: 60_000 });
+  pass(90);
+  answer('main 1');
+
+  expect(waits('main feed')).toBe(59_900);
+});
+
+it('a pause begins although an earlier one is of a clock ahead', () => {
+  const { answer, pass, waits } = setUp();
+  answer('main 1 rate-limited');
+  pass(-hoursMs);
+  answer('main 2 rate-limited');
+
+  expect(waits('shop feed')).toBe(1_000);
+});
