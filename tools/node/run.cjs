@@ -19,6 +19,10 @@ const [installed] = Object.keys(optionalDependencies)
   .filter((path) => existsSync(path));
 
 if (!existsSync(modules)) fail('Run npm ci first.');
+else if (!existsSync(join(modules, 'advert-bridge-node')))
+  fail(
+    'npm ci left out what development needs (NODE_ENV=production, or omit=dev): run npm ci --include=dev.',
+  );
 else if (installed) start(installed, startOwn);
 else startOwn();
 

@@ -12,6 +12,7 @@ import { Secret } from '../../../shared/domain/secret.ts';
 import { startConsole } from '../../console/console.ts';
 import type { Bridge } from '../../operations/bridge.ts';
 import { connectAccount } from '../../operations/connect-functions.ts';
+import { CommandError } from '../../operations/errors.ts';
 import { readStatus } from '../../operations/status.ts';
 import { withBridge } from '../bridge/open.ts';
 import { eventOutput } from '../shared/event-output.ts';
@@ -46,7 +47,7 @@ interface Demo {
 /** @param changes number of changes to make before it ends; undefined: makes changes until it is stopped */
 export async function runDemo(given: Io, changes: number | undefined, json: boolean): Promise<ExitCode> {
   const io = eventOutput(given, json);
-  const dir = mkdtempSync(path.join(tmpdir(), 'advert-bridge-'));
+  const dir = newFolder();
   const target = localTarget(dir);
   const sandbox = await startSandbox({
     users: (changes === undefined ? both : [partnerAccount]).map((name) => ({ name, adverts: 0 })),
@@ -61,6 +62,17 @@ export async function runDemo(given: Io, changes: number | undefined, json: bool
   } finally {
     await sandbox.close();
     rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+function newFolder(): string {
+  try {
+    return mkdtempSync(path.join(tmpdir(), 'advert-bridge-'));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new CommandError(`the folder ${tmpdir()}, for temporary files, cannot be written (${code})`, {
+      mend: 'Set TMPDIR to one that can',
+    });
   }
 }
 

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { programOf } from '../../../../operators/cli/shared/program.ts';
 import { cli } from './run-cli.ts';
 
@@ -35,6 +35,23 @@ it('a Node without TypeScript is told the command with npm’s', () => {
 
   expect(status).toBe(2);
   expect(stderr).toMatch(/^advert-bridge: this is Node [^\n]*: npm run bridge -- status …\n$/);
+});
+
+it.each([
+  ['was not run', [], 'Run npm ci first.'],
+  ['left out what is for development', ['node_modules'], 'run npm ci --include=dev'],
+])('a clone in which npm ci %s says what to do', (_, folders, says) => {
+  const clone = mkdtempSync(path.join(tmpdir(), 'clone-'));
+  onTestFinished(() => rmSync(clone, { recursive: true }));
+  cpSync('tools/node', path.join(clone, 'tools/node'), { recursive: true });
+  for (const folder of folders) mkdirSync(path.join(clone, folder));
+
+  const { status, stderr } = spawnSync(process.execPath, [path.join(clone, 'tools/node/run.cjs')], {
+    encoding: 'utf8',
+  });
+
+  expect([status, stderr]).toEqual([2, expect.stringMatching(/^advert-bridge: .*\n$/)]);
+  expect(stderr).toContain(says);
 });
 
 it('the help of each command has the program as it was started', async () => {

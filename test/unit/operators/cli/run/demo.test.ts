@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { cli } from '../run-cli.ts';
 
 it('demo --changes says what each run delivers and where the rest is', async () => {
@@ -19,6 +19,16 @@ it('demo --changes does not doubt the books when it is stopped', async () => {
     /\n\d+ changes were listed, and the demo was stopped before each had an outcome: .*[1-9]\d* in flight\.\n$/,
   );
   expect(ended.exitCode).toBe(1);
+});
+
+it('demo without a folder for temporary files names the setting', async () => {
+  vi.stubEnv('TMPDIR', '/no-such-folder');
+
+  expect(await cli('demo --changes 2')).toMatchObject({
+    exitCode: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/\/no-such-folder, .* \(ENOENT\)\. Set TMPDIR to one that can\n$/),
+  });
 });
 
 it('demo writes no progress between events that a terminal shows', async () => {
