@@ -5,6 +5,7 @@ import { printableLine } from '../../shared/domain/text.ts';
 import { CommandError, UsageError } from '../operations/errors.ts';
 import { type AddCommand, wrapped } from './shared/command.ts';
 import { type ExitCode, exitCodes, type Io, print, say, watchOutput } from './shared/io.ts';
+import { programName } from './shared/program.ts';
 import { usageErrorOf } from './shared/usage.ts';
 
 /** The commands, by their heading in the help. Only the requested command's module is loaded. */
@@ -99,10 +100,37 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
         throw error.exitCode === 0 || error.code === 'commander.help' ? error : usageErrorOf(error, command);
       });
   }
-  // As other tools are asked for it; -V was the only short form until 0.3.0.
-  const asksVersion = argv.length === 1 && ['version', '-V'].includes(argv[0] ?? '');
-  await program.parseAsync(asksVersion ? ['--version'] : argv, { from: 'user' });
+  const [command] = program.commands;
+  if (command && asked.length > 0) refuseKeptByNpm(command, io);
+  await program.parseAsync(wordsOf(argv, all), { from: 'user' });
   return ended;
+}
+
+function wordsOf(argv: readonly string[], all: readonly { readonly name: string }[]): readonly string[] {
+  const [first = '', second, ...others] = argv;
+  // As other tools are asked for it; -V was the only short form until 0.3.0.
+  if (argv.length === 1 && ['version', '-V'].includes(first)) return ['--version'];
+  // Commander would answer with the help of the program.
+  const isUnknown = first === 'help' && second !== undefined && !all.some(({ name }) => name === second);
+  return isUnknown ? [second, ...others] : argv;
+}
+
+/**
+ * npm keeps options for itself that do not stand behind `--`, and tells its scripts of them in the environment: a
+ * command would act in earnest, or on another stack, although `--dry-run` or `--stack` was given.
+ */
+function refuseKeptByNpm(command: Command, { env }: Io): void {
+  const script = env.npm_lifecycle_event;
+  if (script === undefined || script === 'npx') return;
+  const options = [command, ...command.commands].flatMap((each) => each.options);
+  // npx sets its own --yes for all that it starts; without it, a command asks.
+  const kept = options.find(
+    (option) => option.name() !== 'yes' && env[`npm_config_${option.name().replaceAll('-', '_')}`],
+  );
+  if (kept)
+    throw new UsageError(
+      `npm took ${kept.long} for itself. Put -- before what is not for npm: \`${programName()} ${command.name()} ${kept.long} …\``,
+    );
 }
 
 const programHelp = `Standard output carries what was asked for: events, a status, with --json every result; all else for people goes to

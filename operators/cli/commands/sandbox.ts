@@ -36,6 +36,7 @@ Examples:
       ({ name, refreshToken }) =>
         `  printf %s ${refreshToken} | ${command(`connect ${name} --refresh-token-stdin`)}\n`,
     );
+    const delay = Math.ceil(options.visibilityDelayMs / 1000);
     report(
       { url, port, application, users, control: `${url}/_sandbox/` },
       ...`The sandbox partner service listens on ${url} (Ctrl-C ends it)
@@ -45,7 +46,7 @@ In another terminal:
 
   printf %s ${application.clientSecret} | ${command(`application --base-url ${url} \\
     --client-id ${application.clientId} --client-secret-stdin`)}
-${connects.join('')}  curl -s -d '{"method":"createAdverts","args":[5]}' ${url}/_sandbox/ && sleep ${Math.ceil(options.visibilityDelayMs / 1000)}
+${connects.join('')}  curl -s -d '{"method":"createAdverts","args":[5]}' ${url}/_sandbox/${delay > 0 ? ` && sleep ${delay}` : ''}
   ${command('run --until-idle')}
   ${command('status')}
 

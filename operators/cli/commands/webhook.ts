@@ -51,7 +51,7 @@ Examples:
       webhookFile: text('FILE', 'the URL is in FILE: for a URL that contains a secret'),
     },
   },
-  async ({ io, target, options, report, answer }) => {
+  async ({ io, target, options, report, answer, command }) => {
     const url = await webhookFrom(io, { url: options.url, file: options.webhookFile });
     const { secretStdin: fromStdin, secretFile: file, forget, keepOld, dropOld, format } = options;
     const givesSecret = fromStdin || file !== undefined;
@@ -64,8 +64,13 @@ Examples:
     }
     const webhook = shownUrl(url);
     if (forget) {
-      const events = await withBridge(target, async ({ state }) => state.webhooks.forget(url));
-      const said = `Forgot ${webhook}, and ${count(events)} events that waited for it.`;
+      const [isKnown, events] = await withBridge(target, async ({ state: { webhooks } }) => [
+        webhooks.list().some((known) => known.url === url),
+        await webhooks.forget(url),
+      ]);
+      const said = isKnown
+        ? `Forgot ${webhook}, and ${count(events)} events that waited for it.`
+        : `Nothing was known of ${webhook}: ${command('webhook')} lists what is.`;
       return report({ webhook, forgotten: true, events }, said);
     }
     if (kindOfReader(url) === 'event bus')

@@ -225,7 +225,7 @@ function summaryText(before: Status, { partnerAccounts, queue: { waiting, deadLe
     unchanged: since('unchanged'),
     coalesced: since('coalesced'),
   };
-  return countsText({ ...outcomes, waiting, deadLetters }) || 'no changes';
+  return countsText({ ...outcomes, waiting, deadLetters }) || 'No changes';
 }
 
 /** The books of several partner accounts, added up. */

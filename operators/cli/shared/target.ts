@@ -35,12 +35,11 @@ export const stackTarget = (stack: string): StackTarget => ({
 
 const expectedFolder = 'expected the folder of an embedded bridge';
 const folder = v.pipe(v.string(expectedFolder), v.minLength(1, expectedFolder), v.transform(localTarget));
+const expectedStack =
+  'expected the name of a CloudFormation stack, such as AdvertBridge, or STACK/BRIDGE where it has several bridges';
 const stackPlace = v.pipe(
-  v.string(),
-  v.regex(
-    /^[A-Za-z][A-Za-z0-9-]{0,127}(\/[A-Za-z][A-Za-z0-9-]{0,63})?$/,
-    'expected the name of a CloudFormation stack, such as AdvertBridge, or STACK/BRIDGE where it has several bridges',
-  ),
+  v.string(expectedStack),
+  v.regex(/^[A-Za-z][A-Za-z0-9-]{0,127}(\/[A-Za-z][A-Za-z0-9-]{0,63})?$/, expectedStack),
   v.transform(stackTarget),
 );
 const stackHelp = 'of the deployed stack; STACK/BRIDGE of several';

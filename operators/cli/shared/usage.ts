@@ -12,9 +12,13 @@ export function usageErrorOf({ code, message }: CommanderError, command: Command
   // Messages with other codes quote only names of known options and arguments.
   if (code === 'commander.unknownOption' || code === 'commander.unknownCommand')
     says = unknownText(message, command);
-  if (code === 'commander.excessArguments') says = `${excessText(command)}\n${secretsHint}.`;
+  if (code === 'commander.excessArguments') says = `${excessText(command)}${hintFor(command)}`;
   return new UsageError(`${says}\nSee \`${pathOf(command)} --help\`.`);
 }
+
+/** A word too many may be a secret, of a command that reads one. */
+const hintFor = ({ options }: Command): string =>
+  options.some(({ long }) => long?.endsWith('-stdin')) ? `\n${secretsHint}.` : '';
 
 /** Commander counts arguments, which does not say what to do about two names. */
 function excessText(command: Command): string {
@@ -37,6 +41,9 @@ function unknownText(message: string, command: Command): string {
   const has = ({ options }: Command) => options.some(({ long, short }) => long === name || short === name);
   const isSecret = name === undefined || /secret|token|password|code|key/i.test(name);
   const hint = isSecret && kind === 'option' ? `\n${secretsHint}.` : '';
+  // As some other programs take them: `-local`.
+  const long = command.options.find((one) => message.includes(`'-${one.name()}'`))?.long;
+  if (long) return `unknown option ${long.slice(1)}: did you mean ${long}?`;
   if (name === undefined) return `an unknown ${kind}${hint}`;
   if (has(command)) return `option ${name} takes no value${hint}`;
   if (command.commands.some(has))

@@ -113,7 +113,35 @@ describe('wrong usage ends with 2 and one message, which leads to what is right'
       'status takes one partner account: run it once for each, or without a name for all of them',
     );
     expect((await cli('run --pol-seconds 3')).stderr).toContain('did you mean --poll-seconds?');
+    expect((await cli('status -local x')).stderr).toContain('did you mean --local?');
+    expect((await cli('help statsu')).stderr).toContain('Did you mean status?');
+    expect((await cli('move --local x')).stderr).toContain('--stack: expected the name of a');
   });
+
+  it.each(['status main second', 'run --local x y'])('%s is given no advice on secrets', async (args) => {
+    expect((await cli(args)).stderr).not.toContain('secret');
+  });
+});
+
+it.each([
+  ['status Other', { npm_config_stack: 'true' }, 'status --stack'],
+  ['dead-letters redrive main', { npm_config_dry_run: 'true' }, 'dead-letters --dry-run'],
+  ['demo 200', { npm_config_changes: 'true' }, 'demo --changes'],
+])('%s is refused when npm kept an option for itself', async (args, kept, given) => {
+  const ended = await cli(args, { env: { npm_lifecycle_event: 'bridge', ...kept } });
+
+  expect(ended).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(ended.stderr).toMatch(/^advert-bridge: npm took --[a-z-]+ for itself\. Put -- before/);
+  expect(ended.stderr).toContain(`\`advert-bridge ${given} …\``);
+});
+
+it.each([
+  ['npx', { npm_config_json: 'true' }],
+  ['bridge', { npm_config_yes: 'true', NPM_CONFIG_JSON: 'true' }],
+])('what is npm’s own is no reason to refuse a command of %s', async (npm_lifecycle_event, set) => {
+  const ended = await cli('disconnect main --local no-such-folder', { env: { npm_lifecycle_event, ...set } });
+
+  expect(ended.stderr).toContain('there is no bridge');
 });
 
 describe('a secret given as an argument is not repeated', () => {

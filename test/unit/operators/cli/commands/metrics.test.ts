@@ -98,5 +98,5 @@ it('run --json-logs logs only JSON lines, from start to end', async () => {
     .map((line) => JSON.parse(line));
   expect(lines[0]).toMatchObject({ level: 'info', time: expect.any(String) });
   expect(lines[0].message).toContain('1 partner account (main)');
-  expect(lines.at(-1).message).toBe('no changes.');
+  expect(lines.at(-1).message).toBe('No changes.');
 });

@@ -209,6 +209,8 @@ it('webhook changes secret, signing both, and format, and forgets', async () => 
     { url: shownUrl(url), waiting: 0, oldest: null, givenUp: 0, format: 'event', secrets: 1 },
   ]);
   const forgotten = await run(`webhook ${url} --forget`);
+  // A wrong URL is not said to be forgotten.
+  expect((await run(`webhook ${url} --forget`)).stderr).toMatch(/^Nothing was known of http/);
 
   expect([kept, ended, forgotten].map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
   expect(await waiting()).toEqual([]);
