@@ -100,7 +100,7 @@ export async function pollUntilIdle(
     const faults = faultsOf(report, clock.now());
     const fault = faults.find((one) => !isPause(one)) ?? faults[0];
     failedRounds = fault && !isPause(fault) ? failedRounds + 1 : 0;
-    const lasting = faults.find(isLasting) ?? (failedRounds >= maxFailedRounds ? fault : undefined);
+    const lasting = faults.find(isLongFault) ?? (failedRounds >= maxFailedRounds ? fault : undefined);
     if (report.polls.some(({ end }) => !isRead.includes(end))) {
       await clock.sleep(unreadLookMs, signal);
     } else if (lasting) {
@@ -123,7 +123,7 @@ const isPause = ({ code }: BridgeFault): boolean =>
   code === 'paused' || code === 'rate-limited' || code === 'account-paused';
 
 /** Whether the run must not wait for the fault to end; it waits for any pause that the service asked for. */
-const isLasting = ({ policy, code, retryAfterMs = 0 }: BridgeFault): boolean =>
+const isLongFault = ({ policy, code, retryAfterMs = 0 }: BridgeFault): boolean =>
   policy.needsAttention || (code !== 'paused' && code !== 'rate-limited' && retryAfterMs > longestPauseMs);
 
 /** A stop and an operator's pause are reported separately. Another feed than that of the adverts stops no account. */
@@ -134,16 +134,16 @@ const isReportedElsewhere = (feed: string, { code, policy }: BridgeFault): boole
 function faultsOf({ polls, paused }: DrainReport, nowMs: number): BridgeFault[] {
   const failed = polls.flatMap((poll) =>
     poll.end === 'fault' && !isReportedElsewhere(poll.feed, poll.fault)
-      ? [named(poll.partnerAccount, poll.fault)]
+      ? [withAccountName(poll.partnerAccount, poll.fault)]
       : [],
   );
   const notPolled = paused
     .filter(({ fault }) => fault !== 'operator-paused')
     .map(({ partnerAccount, fault, reason, untilMs }) =>
-      named(partnerAccount, new BridgeFault(fault, reason, { retryAfterMs: untilMs - nowMs })),
+      withAccountName(partnerAccount, new BridgeFault(fault, reason, { retryAfterMs: untilMs - nowMs })),
     );
   return [...failed, ...notPolled];
 }
 
-const named = (partnerAccount: string, fault: BridgeFault): BridgeFault =>
+const withAccountName = (partnerAccount: string, fault: BridgeFault): BridgeFault =>
   new BridgeFault(fault.code, `partner account ${partnerAccount}: ${fault.message}`, fault);

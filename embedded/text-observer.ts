@@ -18,7 +18,7 @@ export function createTextObserver(output: Writable, least: Level, { json = fals
       const time = new Date().toISOString();
       const line = json
         ? printableLine(JSON.stringify({ ...fields, time, level, message }, redactedValue))
-        : printableLine(redactedText(`${time} ${level} ${message}${textOf(fields)}`));
+        : printableLine(redactedText(`${time} ${level} ${message}${fieldsText(fields)}`));
       output.write(`${line}\n`);
     };
   return { info: at('info'), warn: at('warn'), error: at('error'), count: () => undefined };
@@ -27,7 +27,7 @@ export function createTextObserver(output: Writable, least: Level, { json = fals
 const redactedValue = (key: string, value: unknown): unknown =>
   redact(key, value instanceof Error ? value.message : value);
 
-const textOf = (fields: Fields): string =>
+const fieldsText = (fields: Fields): string =>
   Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => ` ${name}=${plain(value)}`)

@@ -1,6 +1,6 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { type ChangedAdvert, type MessageRead, messageIn } from '../../shared/contract/messages.ts';
-import { messageGroupOf, positionOf } from '../../shared/ports/message-groups.ts';
+import { deliveryPosition, messageGroupOf } from '../../shared/ports/message-groups.ts';
 import type {
   ChangedAdvertsQueue,
   Delivery,
@@ -217,7 +217,7 @@ export function createChangedAdvertsQueue(options: QueueOptions): ChangedAdverts
         for (const queued of taken) queued.visibleAt = clock.now();
         throw error;
       }
-      return taken.map(deliveryOf);
+      return taken.map(rowDelivery);
     },
     async settle(settlements) {
       if (settlements.length === 0) return;
@@ -256,10 +256,10 @@ function queuedOf({ body, visibleAt, ...row }: MessageRow): QueuedRow {
 /** The receipt of the latest delivery of a message; receipts of earlier deliveries are invalid. */
 const receiptOf = ({ sequenceNumber, receives }: QueuedRow): string => `${sequenceNumber}:${receives}`;
 
-const deliveryOf = (queued: QueuedRow): Delivery => ({
+const rowDelivery = (queued: QueuedRow): Delivery => ({
   id: receiptOf(queued),
   ...queued.read,
-  position: positionOf(String(queued.sequenceNumber), queued.receives),
+  position: deliveryPosition(String(queued.sequenceNumber), queued.receives),
   receives: queued.receives,
   sentAt: queued.sentAt,
 });

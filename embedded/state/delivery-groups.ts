@@ -21,12 +21,12 @@ export interface Queued {
 export function createGroups<T extends Queued>({ takesTurns }: { readonly takesTurns: boolean }) {
   /** Groups by account, the one whose turn is next first, and by name, in the order in which they came. */
   const accounts = new Map<string, Map<string, Set<T>>>();
-  const accountOf = ({ partnerAccount }: T): string => (takesTurns ? partnerAccount : '');
+  const turnOf = ({ partnerAccount }: T): string => (takesTurns ? partnerAccount : '');
 
   return {
     add(queued: T): void {
-      const groups = accounts.get(accountOf(queued)) ?? new Map<string, Set<T>>();
-      accounts.set(accountOf(queued), groups);
+      const groups = accounts.get(turnOf(queued)) ?? new Map<string, Set<T>>();
+      accounts.set(turnOf(queued), groups);
       groups.set(queued.group, (groups.get(queued.group) ?? new Set()).add(queued));
     },
 
@@ -54,7 +54,7 @@ export function createGroups<T extends Queued>({ takesTurns }: { readonly takesT
     },
 
     remove(queued: T): void {
-      const account = accountOf(queued);
+      const account = turnOf(queued);
       const groups = accounts.get(account);
       const group = groups?.get(queued.group);
       group?.delete(queued);

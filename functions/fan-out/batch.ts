@@ -6,7 +6,7 @@ import type { Group, MessageDelivery } from './advert.ts';
  * Fields of a batch's log line: the adverts of each page by their results, and the receive counts of those redelivered.
  * They make it possible to follow each message from its page of the feed to its event.
  */
-export function pagesOf(settlements: readonly Settlement[]) {
+export function settlementsByPage(settlements: readonly Settlement[]) {
   const pages = Map.groupBy(
     settlements,
     ({ delivery: { message } }) => `${message?.partnerAccount} ${message?.correlationId}`,

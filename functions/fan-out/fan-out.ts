@@ -13,7 +13,7 @@ import type { Answers } from '../../shared/state/activity.ts';
 import type { BudgetStore } from '../../shared/state/budget.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { type AdvertDeps, type Group, isOver } from './advert.ts';
-import { byAdvert, pagesOf } from './batch.ts';
+import { byAdvert, settlementsByPage } from './batch.ts';
 import { afterFault, deadLetterOf, sendBack } from './redelivery.ts';
 import { settleAdvert } from './settle-advert.ts';
 import { createWitness, type WitnessDeps } from './witness.ts';
@@ -185,7 +185,7 @@ export function createFanOut(options: FanOutDeps) {
     const settlements = (await Promise.all(handleEach(deliveries, options))).flat();
     // One log line per batch: a line per advert would cost half as much as the advert's event.
     if (settlements.length > 0)
-      observer.info('batch handled', { pages: pagesOf(settlements), answers: answers?.take() });
+      observer.info('batch handled', { pages: settlementsByPage(settlements), answers: answers?.take() });
     return settlements;
   }
 

@@ -16,14 +16,23 @@ const config = functionConfig('fanOut');
 const state = functionState(config);
 const partner = partnerService(config, state);
 const fanOut = createFanOut({
-  ...{ ...state, partnerAccounts: partner.partnerAccounts, adverts: partner, answers: partner.answers },
+  ...state,
+  partnerAccounts: partner.partnerAccounts,
+  adverts: partner,
+  answers: partner.answers,
   events: eventBuses(config),
-  ...{ observer, clock: systemClock, random: Math.random },
+
+  observer,
+  clock: systemClock,
+  random: Math.random,
   settings: { ...config, ...fanOutLimits, ...redeliveryLimits, bridge: bridgeNameOf(config.namePrefix) },
 });
 const settle = createBatchSettler({
   queue: { client: sqsClient(), url: config.queueUrl },
-  ...{ books: state.store, aside: state.aside, observer },
+
+  books: state.store,
+  aside: state.aside,
+  observer,
 });
 
 /** Publishes the changes of the adverts in one batch; unsettled messages return to the queue. */

@@ -68,7 +68,9 @@ function readEvent(read: () => BridgeEvent, input: unknown): Arrival | Refusal {
 }
 
 function advertOf(record: Arrival | Refusal): string | undefined {
-  return 'event' in record && isOfAdvert(record.event) ? `advert ${advertKeyOf(record.event)}` : undefined;
+  return 'event' in record && concernsAdvert(record.event)
+    ? `advert ${advertKeyOf(record.event)}`
+    : undefined;
 }
 
 const inOrder = (all: Sequence): Sequence =>
@@ -76,4 +78,5 @@ const inOrder = (all: Sequence): Sequence =>
     comparePositions(positionOf(a.event), positionOf(b.event)),
   );
 
-export const isOfAdvert = (event: BridgeEvent): event is AdvertEvent => 'sequence' in event.detail.metadata;
+export const concernsAdvert = (event: BridgeEvent): event is AdvertEvent =>
+  'sequence' in event.detail.metadata;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Refusal } from './arrivals.ts';
-import { checkOptions, client, text } from './options.ts';
+import { checkOptions, client, requiredText } from './options.ts';
 
 interface SendMessageInput {
   QueueUrl: string;
@@ -28,7 +28,7 @@ export function sendToDeadLetters(options: {
 }): (refusal: Refusal) => Promise<void> {
   checkOptions('sendToDeadLetters', options, {
     sqs: client('sendMessage', 'SQS'),
-    queueUrl: text('the URL of your dead-letter queue; is its environment variable set?'),
+    queueUrl: requiredText('the URL of your dead-letter queue; is its environment variable set?'),
   });
   const { sqs, queueUrl = '' } = options;
   const attribute = (value: string) => ({ DataType: 'String' as const, StringValue: value.slice(0, 1024) });

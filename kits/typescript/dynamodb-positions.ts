@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { newerThan } from './newer-condition.ts';
-import { checkOptions, client, text } from './options.ts';
+import { checkOptions, client, requiredText } from './options.ts';
 import { comparePositions, type Position } from './position.ts';
 import type { PositionStore } from './position-store.ts';
 
@@ -44,7 +44,7 @@ export interface DynamoDbPositionsOptions {
 
 const isOurs = '#owner = :owner';
 const claimNames = { '#owner': 'claimOwner', '#until': 'claimUntil' };
-const number = (value: number) => ({ N: String(value) });
+const numberAttribute = (value: number) => ({ N: String(value) });
 
 /**
  * A position store in DynamoDB. It has one item for each advert: `generation` and `sequence` are the position of the
@@ -58,8 +58,8 @@ const number = (value: number) => ({ N: String(value) });
 export function createDynamoDbPositions(options: DynamoDbPositionsOptions): PositionStore {
   checkOptions('createDynamoDbPositions', options, {
     dynamodb: client('updateItem', 'DynamoDB'),
-    tableName: text('the name of a table; is its environment variable set?'),
-    partitionKey: v.optional(text('a text')),
+    tableName: requiredText('the name of a table; is its environment variable set?'),
+    partitionKey: v.optional(requiredText('a text')),
     keyPrefix: v.optional(v.string('expected a text')),
   });
   const { dynamodb, tableName = '', partitionKey = 'pk', keyPrefix = '' } = options;
@@ -103,7 +103,11 @@ export function createDynamoDbPositions(options: DynamoDbPositionsOptions): Posi
       const { isWritten, item } = await writeNewer(key, position, {
         UpdateExpression: 'SET #owner = :owner, #until = :until',
         ConditionExpression: `(attribute_not_exists(#owner) OR #until <= :now OR ${isOurs})`,
-        ExpressionAttributeValues: { ':owner': { S: owner }, ':until': number(until), ':now': number(now) },
+        ExpressionAttributeValues: {
+          ':owner': { S: owner },
+          ':until': numberAttribute(until),
+          ':now': numberAttribute(now),
+        },
       });
       const applied = positionIn(item);
       if (isWritten) return { kind: 'granted', applied };

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { didYouMean } from '../../shared/contract/checks.ts';
 import type { AdvertEvent } from '../../shared/contract/events.ts';
 import { detailTypes, stackName } from '../../shared/contract/names.ts';
-import { type Arrival, arrivalsIn, isOfAdvert, type Refusal, type Sequence } from './arrivals.ts';
+import { type Arrival, arrivalsIn, concernsAdvert, type Refusal, type Sequence } from './arrivals.ts';
 import { applyClaimed } from './claims.ts';
 import { AdvertBusyError, ClaimLostError, line } from './errors.ts';
 import { type BatchAnswer, callSafely, type Failure, Failures } from './failures.ts';
@@ -30,7 +30,7 @@ export type SkipReason = 'duplicate' | 'stale' | 'no-handler';
 export interface EventHandlerOptions {
   /** The store of each advert's last applied position. */
   readonly positions: Positions;
-  /** An event without a function here counts as applied. Its detail type is printed once. */
+  /** An event without a function here counts as applied. Its detail type is printed warnOnce. */
   readonly on: EventFunctions;
   /**
    * Called for a record that is not an event: it should send the record to your dead-letter queue, with the reason.
@@ -146,7 +146,7 @@ async function handleInOrder(invocation: Invocation, sequence: Sequence): Promis
 async function handleRecord(invocation: Invocation, record: Arrival | Refusal): Promise<Fault | undefined> {
   if ('error' in record) return await refuse(invocation, record);
   const { event, messageId } = record;
-  return isOfAdvert(event)
+  return concernsAdvert(event)
     ? await applyNext(invocation, { event, messageId })
     : await applyAuthorization(invocation, record);
 }
@@ -215,17 +215,17 @@ const skip = ({ onSkipped }: Invocation, event: BridgeEvent, reason: SkipReason)
 
 type Warnings = ReturnType<typeof createWarnings>;
 
-/** Warnings about how a subscription is set up; each is printed once for each handler. */
+/** Warnings about how a subscription is set up; each is printed warnOnce for each handler. */
 function createWarnings() {
   const printed = new Set<string>();
   const origins = new Map<string, string>();
-  function once(text: string): void {
+  function warnOnce(text: string): void {
     if (!printed.has(text)) console.warn(line(text));
     printed.add(text);
   }
   return {
     ofNoFunction({ 'detail-type': type }: BridgeEvent): void {
-      once(
+      warnOnce(
         `${type} events arrive, and there is no function for them in \`on\`: they count as applied. Add one, or take the detail type out of the rule.`,
       );
     },
@@ -237,7 +237,7 @@ function createWarnings() {
       const first = origins.get(bridge) ?? origin;
       origins.set(bridge, first);
       if (first === origin) return;
-      once(
+      warnOnce(
         `events of two bridges named ${bridge} arrive, from ${first} and ${origin}. The positions of such bridges are not kept apart, so events are skipped that should not be. Give one of them another name (setting stackName), or each a table of positions or a keyPrefix of its own.`,
       );
     },

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { AdvertEvent } from '../../shared/contract/events.ts';
-import { checkOptions, text } from './options.ts';
+import { checkOptions, requiredText } from './options.ts';
 import { type Position, positionOf } from './position.ts';
 
 export interface NewerConditionOptions<Marshalled extends boolean = boolean> {
@@ -36,8 +36,8 @@ export function newerCondition<const Marshalled extends boolean = false>(
   options: NewerConditionOptions<Marshalled> = {},
 ): NewerCondition<Marshalled extends true ? { N: string } : number> {
   checkOptions('newerCondition', options, {
-    generation: v.optional(text('the name of an attribute')),
-    sequence: v.optional(text('the name of an attribute')),
+    generation: v.optional(requiredText('the name of an attribute')),
+    sequence: v.optional(requiredText('the name of an attribute')),
     marshalled: v.optional(v.boolean('expected true or false')),
   });
   return newerThan(positionOf(event), options);

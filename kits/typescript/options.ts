@@ -11,7 +11,8 @@ export const client = (method: string, example: string) =>
     `expected a client with ${method}, such as new ${example}()`,
   );
 
-export const text = (what: string) => v.pipe(v.string(`expected ${what}`), v.nonEmpty(`expected ${what}`));
+export const requiredText = (what: string) =>
+  v.pipe(v.string(`expected ${what}`), v.nonEmpty(`expected ${what}`));
 
 export const optionalFunction = v.optional(v.function('expected a function'));
 

@@ -61,7 +61,7 @@ export async function runCli(argv: readonly string[], io: Io): Promise<ExitCode>
 
 function reported(error: unknown, argv: readonly string[], io: Io): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-  say(io, `advert-bridge: ${messageOf(error)}`);
+  say(io, `advert-bridge: ${errorText(error)}`);
   // The console starts commands with a channel to it.
   if (error instanceof CommandError) process.send?.({ code: error.code });
   if (argv.includes('--stack-trace') && error instanceof Error) say(io, redactedText(traceOf(error)));
@@ -143,7 +143,7 @@ Examples:
   $0 sandbox     (a service to try an embedded bridge with: it prints how)
   $0 status      (of the deployed stack)`;
 
-function messageOf(error: unknown): string {
+function errorText(error: unknown): string {
   if (error instanceof UsageError) return error.message;
   // Texts of the service and of other people stand in it.
   if (error instanceof CommandError) return printableLine(error.message);

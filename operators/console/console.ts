@@ -16,15 +16,23 @@ export interface Console {
 export async function startConsole(options: ConsoleOptions): Promise<Console> {
   const { bridge, port, isReadOnly, version, command, again } = options;
   const live = createLive(options, {
-    ...{ requestsPerSecond: null, pollSeconds: null },
+    requestsPerSecond: null,
+    pollSeconds: null,
     kind: bridge.host.kind,
     name: bridge.name,
     command: command('{}'),
-    ...{ version, isReadOnly, again },
+
+    version,
+    isReadOnly,
+    again,
   });
   const actions = createActions(options, live.showActions);
   const server = await startServer({
-    ...{ port, isReadOnly, again, live, act: actions.act },
+    port,
+    isReadOnly,
+    again,
+    live,
+    act: actions.act,
     assets: await readAssets(),
   });
   const stopping = new AbortController();

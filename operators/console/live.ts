@@ -43,8 +43,18 @@ export function createLive({ bridge, command, say, breaks }: ConsoleOptions, sho
   let listed: DeadLetterList['deadLetters'] = [];
   let listedOf: number | undefined;
   let snapshot: Snapshot = {
-    ...{ bridge: shown, at: clock.now(), facts: null, findings: [], error: null },
-    ...{ deadLetters: {}, lastEvents: {}, work: [], actions: [], denied: [], breaks: breaks?.list() ?? [] },
+    bridge: shown,
+    at: clock.now(),
+    facts: null,
+    findings: [],
+    error: null,
+
+    deadLetters: {},
+    lastEvents: {},
+    work: [],
+    actions: [],
+    denied: [],
+    breaks: breaks?.list() ?? [],
   };
 
   const plots = () => halfHour.plots(clock.now(), snapshot.facts?.answers ?? null);
@@ -75,7 +85,11 @@ export function createLive({ bridge, command, say, breaks }: ConsoleOptions, sho
     const isWorkDue = !isYoung(workReadMs, nowMs, workLookMs);
     if (isWorkDue) workReadMs = nowMs;
     show({
-      ...{ at: nowMs, facts, findings, error: null, bridge: { ...shown, requestsPerSecond, pollSeconds } },
+      at: nowMs,
+      facts,
+      findings,
+      error: null,
+      bridge: { ...shown, requestsPerSecond, pollSeconds },
       deadLetters: Object.fromEntries([...ofAccount].map(([name, some]) => [name, some.length])),
       ...(isWorkDue && { work: await readWork(bridge, facts.partnerAccounts) }),
     });

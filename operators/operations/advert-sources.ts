@@ -75,7 +75,8 @@ export const idsSource = (
   atOnce: number,
   name = `ids ${hashOf(ids)}`,
 ): AdvertSource => ({
-  ...{ name, total: ids.length },
+  name,
+  total: ids.length,
   async *pages(from) {
     for (let next = from; next < ids.length; ) {
       const data = ids.slice(next, next + atOnce);

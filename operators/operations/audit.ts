@@ -27,7 +27,9 @@ export async function audit(
   let sentMs = clock.now();
   let lastResultMs = Number.NEGATIVE_INFINITY;
   const kind: Walk<AuditProgress> = {
-    ...{ cause: 'audit', progresses: bridge.audits, replacesOther: true },
+    cause: 'audit',
+    progresses: bridge.audits,
+    replacesOther: true,
     begun: { equal: 0, differing: [], neverPublished: [], waiting: [], unsettled: [] },
 
     async look(before, isThrough) {
@@ -75,7 +77,10 @@ async function withRoom(
   await auditResults.add(key, progress);
   return {
     ...progress,
-    ...{ differing: [], neverPublished: [], unsettled: [] },
+
+    differing: [],
+    neverPublished: [],
+    unsettled: [],
     resultRows: { ...resultRows, [id]: (resultRows[id] ?? 0) + 1 },
     differed: differed + differing.length,
   };
@@ -100,7 +105,8 @@ async function withResults(
     }),
   );
   const found = {
-    ...{ equal: progress.equal, waiting: [] as AuditProgress['waiting'][number][] },
+    equal: progress.equal,
+    waiting: [] as AuditProgress['waiting'][number][],
     differing: [...progress.differing],
     neverPublished: [...progress.neverPublished],
     unsettled: [...progress.unsettled],

@@ -31,7 +31,7 @@ export interface KnownHistory extends Known {
   /** In order of time. */
   readonly moments: readonly Moment[];
 }
-type Outcome = ReturnType<typeof outcomeOf>;
+type Outcome = ReturnType<typeof historyOutcome>;
 /** What delays an event, or hides a later change. */
 type Circumstance = 'queued' | 'held' | 'not-running' | 'poll-failed';
 interface Moment {
@@ -47,7 +47,7 @@ interface Moment {
 export async function readHistory(bridge: HistoryBridge, asked: Asked): Promise<KnownHistory> {
   const known = await gatherKnown(bridge, asked);
   const moments = momentsOf(known).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
-  return { ...known, outcome: outcomeOf(known), circumstances: circumstancesOf(known), moments };
+  return { ...known, outcome: historyOutcome(known), circumstances: circumstancesOf(known), moments };
 }
 
 type Known = Awaited<ReturnType<typeof gatherKnown>>;
@@ -77,7 +77,13 @@ async function gatherKnown(bridge: HistoryBridge, { partnerAccount, advertId }: 
   const [givenUp] = deadLetters.filter(isCurrent).toSorted((a, b) => (a.at > b.at ? -1 : 1));
   const nowMs = bridge.clock.now();
   return {
-    ...{ account, advertId, row, latest, deadLetters, nowMs, published },
+    account,
+    advertId,
+    row,
+    latest,
+    deadLetters,
+    nowMs,
+    published,
     /** The newest dead letter of the current generation, unless the latest event is later. */
     givenUp,
     events: (bridge.eventsOf?.(partnerAccount, advertId) ?? []).map(
@@ -97,7 +103,12 @@ async function gatherKnown(bridge: HistoryBridge, { partnerAccount, advertId }: 
 const shownWaiting = ({ message, place, receives, until }: WaitingMessage) => {
   const { key, listedAt, cause, correlationId } = message;
   return {
-    ...{ place, key, listedAt, cause, correlationId, receives },
+    place,
+    key,
+    listedAt,
+    cause,
+    correlationId,
+    receives,
     until: until === undefined ? null : toInstant(until),
   };
 };
@@ -110,7 +121,7 @@ function isOnBus(row: AdvertRow | undefined, latest: AdvertEvent | undefined, pu
   return row.pending ? null : true;
 }
 
-function outcomeOf(known: Known) {
+function historyOutcome(known: Known) {
   const { row, waiting, givenUp, latest, latestPublished, queued } = known;
   const isUnconfirmed = row?.missingSince !== undefined;
   if (waiting.length > 0 && isUnconfirmed) return 'unconfirmed';

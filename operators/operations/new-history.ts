@@ -42,7 +42,9 @@ export async function beginNewHistory(
     const fresh = { partnerAccount, generation, since, resets: 0, resetsInARow: 0 };
     for (const { name: feed } of Object.values(feeds)) await feedStates.register({ ...fresh, feed });
     const isChanged = await lock.change((current) => ({
-      ...{ ...current, generation, connectedAt: toInstant(nowMs) },
+      ...current,
+      generation,
+      connectedAt: toInstant(nowMs),
       token: { ...token, issuedFor: token.issuedFor ?? former },
     }));
     if (!isChanged) throw accountBusy(partnerAccount);

@@ -32,7 +32,9 @@ export async function pause(
 ): Promise<PrintedPause> {
   const since = nowOf(bridge);
   const hold: Hold = {
-    ...{ kind: 'operator', who: await bridge.who(), since },
+    kind: 'operator',
+    who: await bridge.who(),
+    since,
     ...(forMs !== undefined && { forMs, until: since + forMs }),
     ...(reason !== undefined && { reason }),
   };
@@ -61,14 +63,14 @@ export async function resume(
 ): Promise<Resumed> {
   const { partnerAccounts, budgetStore } = bridge;
   const nowMs = nowOf(bridge);
-  const isOver = (hold: Hold) => isOperators(hold) || (early && isPassing(hold));
+  const isEnded = (hold: Hold) => isOperators(hold) || (early && isPassing(hold));
   const whole = await budgetStore.read();
   const account = name === undefined ? undefined : await knownAccount(partnerAccounts, name);
-  const ended = (stored: PartnerAccount) => withoutHolds(early ? renewableNow(stored) : stored, isOver);
+  const ended = (stored: PartnerAccount) => withoutHolds(early ? renewableNow(stored) : stored, isEnded);
   if (account) await partnerAccounts.change(account.name, ended);
-  const isOverOfWhole = (hold: Hold) => isOver(hold) && !(account && isOperators(hold));
+  const isEndedOnBridge = (hold: Hold) => isEnded(hold) && !(account && isOperators(hold));
   await budgetStore.change((state) =>
-    withoutHolds(early && state.renewal ? renewableNow(state) : state, isOverOfWhole),
+    withoutHolds(early && state.renewal ? renewableNow(state) : state, isEndedOnBridge),
   );
   const service = holdOf(passingOf(whole), undefined, nowMs);
   const waits = holdOf(passingOf(whole), account && passingOf(account), nowMs);

@@ -57,7 +57,7 @@ export async function readStackState(stack: DeployedStack, nowMs: number): Promi
       seen("fan-out's event source mapping", readMapping(stack)),
       seen('the alarms', readAlarms(stack, { StateValue: 'ALARM' })),
       seen('the rules', rulesOf(stack)),
-      seen('the subscribers', subscribersOf(stack)),
+      seen('the subscribers', readSubscribers(stack)),
       seen(
         'the age of the oldest message',
         readMinutes(stack, ['oldest'], { fromMs: nowMs - 600_000, nowMs }),
@@ -139,7 +139,7 @@ export async function rulesOf({ clients, outputs }: DeployedStack): Promise<Rule
 }
 
 /** The subscribers on the Custom Event Bus, if the bridge has one: those of other AWS accounts, too. */
-export const subscribersOf = async ({
+export const readSubscribers = async ({
   clients,
   outputs,
 }: DeployedStack): Promise<Subscriber[] | undefined> =>
@@ -256,7 +256,9 @@ async function readMinutes(
   } as const;
   const { MetricDataResults = [] } = await cloudWatch.send(
     new GetMetricDataCommand({
-      ...{ StartTime: new Date(fromMs), EndTime: new Date(nowMs), ScanBy: 'TimestampDescending' },
+      StartTime: new Date(fromMs),
+      EndTime: new Date(nowMs),
+      ScanBy: 'TimestampDescending',
       MetricDataQueries: wanted.map((Id) => {
         const { of, MetricName, Stat } = measured[Id];
         const [Namespace, dimension] = places[of];

@@ -157,7 +157,9 @@ export const backfill = (bridge: Bridge, options: WalkOptions<BackfillProgress>)
   walk(
     bridge,
     {
-      ...{ cause: 'backfill', progresses: bridge.backfills, replacesOther: false },
+      cause: 'backfill',
+      progresses: bridge.backfills,
+      replacesOther: false,
       begun: {},
       sent: async (progress) => progress,
       async look(progress, isThrough) {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { invalid } from '../state/answer.ts';
-import { isObject } from '../state/settings.ts';
+import { isRecord } from '../state/settings.ts';
 
 export interface ServiceRequest {
   readonly method: string;
@@ -24,7 +24,7 @@ export function parameter({ query }: ServiceRequest, name: string): string | und
 export function jsonObject(body: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(body);
-    return isObject(value) ? value : undefined;
+    return isRecord(value) ? value : undefined;
   } catch {
     return undefined;
   }

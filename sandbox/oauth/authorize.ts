@@ -22,19 +22,20 @@ export function serveAuthorize(world: World, { method, query, body }: ServiceReq
   const consent = readRequest(world, query);
   if (typeof consent === 'string') return html(400, errorPage(consent));
   // Errors for the application go to it by redirect (assumed, as in RFC 6749 §4.1.2.1).
-  if (query.get('response_type') !== 'code') return sendBack(consent, { error: 'unsupported_response_type' });
+  if (query.get('response_type') !== 'code')
+    return redirectBack(consent, { error: 'unsupported_response_type' });
   if (!covers(world.settings.allowedScope, consent.scope))
-    return sendBack(consent, { error: 'invalid_scope' });
+    return redirectBack(consent, { error: 'invalid_scope' });
 
   const users = [...world.accounts.keys()];
   const { mode, user = users[0] ?? '' } = method === 'POST' ? decision(body) : world.consentMode;
   switch (mode) {
     case 'deny':
-      return sendBack(consent, { error: 'access_denied' });
+      return redirectBack(consent, { error: 'access_denied' });
     case 'allow': {
       if (!world.accounts.has(user)) return html(400, errorPage('There is no such user to log in as.'));
       const { scope, sentRedirectUri: redirectUri } = consent;
-      return sendBack(consent, { code: issueCode(world, { user, scope, redirectUri }) });
+      return redirectBack(consent, { code: issueCode(world, { user, scope, redirectUri }) });
     }
     case 'ask':
       return html(200, consentPage(world.settings, consent, users));
@@ -67,7 +68,7 @@ function readRequest(world: World, query: URLSearchParams): Consent | string {
 }
 
 /** Adds parameters to the redirect_uri, which may already have some. */
-function sendBack({ redirectUri, state }: Consent, parameters: Record<string, string>): Answer {
+function redirectBack({ redirectUri, state }: Consent, parameters: Record<string, string>): Answer {
   const added = new URLSearchParams(parameters);
   if (state !== undefined) added.append('state', state);
   const location = `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${added}`;
@@ -103,23 +104,23 @@ function consentPage(
   { scope, redirectUri }: Consent,
   users: readonly string[],
 ): string {
-  const scopes = scopeNames(scope).map((each) => `<li><b>${escapeHtml(each)}</b></li>`);
-  const options = users.map((user) => `<option>${escapeHtml(user)}</option>`);
+  const scopes = scopeNames(scope).map((each) => `<li><b>${htmlText(each)}</b></li>`);
+  const options = users.map((user) => `<option>${htmlText(user)}</option>`);
   return page(`<h1>Allow access to your account?</h1>
-<p><b>${escapeHtml(applicationName)}</b> (<code>${escapeHtml(clientId)}</code>) asks for:</p>
+<p><b>${htmlText(applicationName)}</b> (<code>${htmlText(clientId)}</code>) asks for:</p>
 <ul>${scopes.join('')}</ul>
 <form method="post">
 <p><label>Log in as <select name="user">${options.join('')}</select></label></p>
-<p>Then you go back to <b>${escapeHtml(new URL(redirectUri).host)}</b>.</p>
+<p>Then you go back to <b>${htmlText(new URL(redirectUri).host)}</b>.</p>
 <p><button name="decision" value="allow">Allow</button> <button name="decision" value="deny">Deny</button></p>
 </form>`);
 }
 
 function errorPage(message: string): string {
-  return page(`<h1>This link does not work</h1><p>${escapeHtml(message)}</p>`);
+  return page(`<h1>This link does not work</h1><p>${htmlText(message)}</p>`);
 }
 
-function escapeHtml(text: string): string {
+function htmlText(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 

@@ -8,7 +8,7 @@ import { errorShapes } from './answer.ts';
  * fault (faults.ts).
  */
 
-const text = (fallback: string) => v.optional(v.string(), fallback);
+const textOr = (fallback: string) => v.optional(v.string(), fallback);
 const amount = v.pipe(v.number(), v.finite(), v.minValue(0));
 const amountOr = (fallback: number) => v.optional(amount, fallback);
 
@@ -35,8 +35,8 @@ const assumptions = v.strictObject({
   listPaging: v.optional(
     v.strictObject({
       style: v.optional(v.picklist(['page', 'offset']), 'page'),
-      limitParameter: text('limit'),
-      positionParameter: text('page'),
+      limitParameter: textOr('limit'),
+      positionParameter: textOr('page'),
       defaultLimit: amountOr(100),
       maximumLimit: amountOr(100),
     }),
@@ -57,12 +57,12 @@ const assumptions = v.strictObject({
 
 const settings = v.strictObject({
   // The application that the partner registered with the service (§5.1).
-  clientId: text('sandbox-client'),
-  clientSecret: text('sandbox-client-secret'),
-  applicationName: text('Advert Bridge'),
+  clientId: textOr('sandbox-client'),
+  clientSecret: textOr('sandbox-client-secret'),
+  applicationName: textOr('Advert Bridge'),
   callbackUrls: v.optional(v.array(v.string()), ['http://127.0.0.1:8765/callback']),
   /** All scopes that this partner may request, separated by spaces. */
-  allowedScope: text('v2 read write'),
+  allowedScope: textOr('v2 read write'),
 
   /** Delay between recording a change and showing it in the feed. */
   visibilityDelayMs: amountOr(3000),
@@ -83,12 +83,12 @@ export function changeSettings(before: SettingsPatch, patch: SettingsPatch): Set
 
 function merged(before: unknown, patch: unknown): unknown {
   if (patch === undefined) return before;
-  if (!isObject(before) || !isObject(patch)) return patch;
+  if (!isRecord(before) || !isRecord(patch)) return patch;
   const fields = Object.entries(patch).map(([name, value]) => [name, merged(before[name], value)]);
   return { ...before, ...Object.fromEntries(fields) };
 }
 
-export const isObject = (value: unknown): value is Record<string, unknown> =>
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** @returns what the schema makes of the value. @throws {RangeError} naming the field that does not fit */

@@ -8,7 +8,7 @@ import type { SQSRecord } from 'aws-lambda';
 import { type ChangedAdvert, messageIn } from '../contract/messages.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
 import { backoffMs, forEachConcurrent } from '../domain/concurrency.ts';
-import { messageGroupOf, positionOf } from '../ports/message-groups.ts';
+import { deliveryPosition, messageGroupOf } from '../ports/message-groups.ts';
 import type { ChangedAdvertsQueue, Delivery } from '../ports/queue.ts';
 import type { Store } from '../ports/store.ts';
 import type { Aside } from '../state/aside.ts';
@@ -179,6 +179,6 @@ export function deliveryOf({ messageId, body, attributes }: ReceivedRecord): Del
   const sentAt = Number(attributes.SentTimestamp ?? 0);
   // Emulators omit the sequence number. The time of sending also orders an advert's messages, except within the same
   // millisecond.
-  const position = positionOf(attributes.SequenceNumber ?? String(sentAt), receives);
+  const position = deliveryPosition(attributes.SequenceNumber ?? String(sentAt), receives);
   return { id: messageId, ...messageIn(body), position, receives, sentAt };
 }

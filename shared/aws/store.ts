@@ -125,7 +125,7 @@ export function createStore(tables: Readonly<Partial<Record<TableName, Table>>>)
   return {
     async get(key) {
       const item = await find(key);
-      return item && rowOf(item);
+      return item && rowFromItem(item);
     },
 
     async list(kind, listing = {}) {
@@ -133,7 +133,7 @@ export function createStore(tables: Readonly<Partial<Record<TableName, Table>>>)
       const rows: Row[] = [];
       for await (const { Items = [] } of query(kind, listing, {})) {
         for (const item of Items) {
-          if (item[sk]?.S !== after) rows.push(rowOf(item));
+          if (item[sk]?.S !== after) rows.push(rowFromItem(item));
           if (rows.length >= limit) return rows;
         }
       }
@@ -153,7 +153,7 @@ export function createStore(tables: Readonly<Partial<Record<TableName, Table>>>)
     async put(key, value, expected) {
       const etag = newEtag();
       const refused = await write(key, { etag, value: JSON.stringify(value) }, expected);
-      const row = refused?.item && rowOf(refused.item);
+      const row = refused?.item && rowFromItem(refused.item);
       return !refused || row?.etag === etag ? { etag } : { conflict: row };
     },
 
@@ -225,7 +225,7 @@ function additionOf({ attribute, mark }: Adder, counters: Counters, ended: reado
 const itemKey = ({ kind, name }: Key): Item => ({ [pk]: { S: kind }, [sk]: { S: name } });
 
 /** @throws for an item of the releases 0.1 and 0.2, whose items had other attributes */
-function rowOf(item: Item): Row {
+function rowFromItem(item: Item): Row {
   const name = item[sk]?.S ?? '';
   const etag = item.etag?.S;
   if (etag === undefined) {

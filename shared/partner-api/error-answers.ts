@@ -81,13 +81,15 @@ export function readErrorBody(body: string | undefined): ErrorBody {
   const problem = problemIn(value);
   const { title, detail, message, validation } = problem;
   // Some services put the code into the title, which is meant for people.
-  const titleCode = knownCodes.has(textOf(title).toLowerCase()) ? title : undefined;
+  const titleCode = knownCodes.has(stringOf(title).toLowerCase()) ? title : undefined;
   const code = [problem.code, problem.type, titleCode].find(isCode);
   const issues = listOf(validation).map((issue) => {
     const { field, title, detail = title } = fieldsOf(issue) ?? {};
-    return [field, detail].map(textOf).filter(Boolean).join(': ');
+    return [field, detail].map(stringOf).filter(Boolean).join(': ');
   });
-  const parts = [...[title, detail, message].map(textOf), ...issues].filter((part) => part && part !== code);
+  const parts = [...[title, detail, message].map(stringOf), ...issues].filter(
+    (part) => part && part !== code,
+  );
   return { shape: 'json', code, text: [...new Set(parts)].join('; ') };
 }
 
@@ -95,9 +97,9 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const fieldsOf = (value: unknown): Fields | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+const stringOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-const isCode = (value: unknown): value is string => /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/.test(textOf(value));
+const isCode = (value: unknown): value is string => /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/.test(stringOf(value));
 
 /**
  * The fields of the error bodies that are known for services of this kind; the document shows only the code and the

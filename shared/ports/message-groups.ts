@@ -5,7 +5,7 @@ import { objectKeyOf } from '../domain/advert-event.ts';
 export type Position = string;
 
 /** @param sequenceNumber decimal digits; rises within a message group */
-export function positionOf(sequenceNumber: string, receiveCount: number): Position {
+export function deliveryPosition(sequenceNumber: string, receiveCount: number): Position {
   // SQS numbers have 20 digits; padding keeps the shorter numbers of emulators in order when compared as text.
   return `${sequenceNumber.padStart(20, '0')}:${String(receiveCount).padStart(6, '0')}`;
 }

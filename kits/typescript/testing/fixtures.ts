@@ -56,7 +56,7 @@ export function anAdvertStatusChanged(fields: StatusFields = {}): AdvertStatusCh
   const { sequence = 1, status = 'active', previousStatus = sequence === 1 ? null : 'new' } = fields;
   const { advertId, resource, metadata } = advertParts(fields);
   const data = { advertId, status, previousStatus };
-  return envelopeOf(detailTypes.statusChanged, resource, { metadata, data });
+  return envelopeAround(detailTypes.statusChanged, resource, { metadata, data });
 }
 
 /** An `AdvertUnavailable`: the service no longer knows the advert. */
@@ -64,7 +64,7 @@ export function anAdvertUnavailable(fields: AdvertFields = {}): AdvertUnavailabl
   const { previousStatus = 'active' } = fields;
   const { advertId, resource, metadata } = advertParts(fields);
   const data = { advertId, status: null, previousStatus };
-  return envelopeOf(detailTypes.unavailable, resource, { metadata, data });
+  return envelopeAround(detailTypes.unavailable, resource, { metadata, data });
 }
 
 /** A `PartnerAuthorizationRequired`: a partner account needs manual reauthorization. */
@@ -118,11 +118,10 @@ const region = 'eu-central-1';
  * Adds the envelope of EventBridge to a detail, with fields in the same order. The ID is always the same for the same
  * event, unlike EventBridge's.
  */
-function envelopeOf<const T extends string, D extends { metadata: { eventId: string; observedAt: string } }>(
-  detailType: T,
-  resource: string,
-  detail: D,
-) {
+function envelopeAround<
+  const T extends string,
+  D extends { metadata: { eventId: string; observedAt: string } },
+>(detailType: T, resource: string, detail: D) {
   const { eventId, observedAt } = detail.metadata;
   const hash = createHash('sha256').update(eventId).digest('hex');
   return {
@@ -160,7 +159,12 @@ function advertParts(fields: AdvertFields) {
   const common = commonParts(fields, names, (history) => `${history}/${advertId}/${sequence}`);
   const metadata: AdvertEvent['detail']['metadata'] = {
     ...common,
-    ...{ sequence, listedAt, observedAt, cause, correlationId },
+
+    sequence,
+    listedAt,
+    observedAt,
+    cause,
+    correlationId,
   };
   return { advertId, resource: `advert-bridge/${common.partnerAccount}/advert/${advertId}`, metadata };
 }
@@ -172,5 +176,5 @@ function authorization(
 ): AuthorizationEvent {
   const common = commonParts(fields, [], (history) => `${history}/authorization-${kind}/1`);
   const metadata = { ...common, observedAt: fields.observedAt ?? new Date(begin).toISOString() };
-  return envelopeOf(detailType, `advert-bridge/${common.partnerAccount}`, { metadata, data: { reason } });
+  return envelopeAround(detailType, `advert-bridge/${common.partnerAccount}`, { metadata, data: { reason } });
 }

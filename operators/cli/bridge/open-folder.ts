@@ -100,7 +100,10 @@ export async function openFolder(
   let partner: ReturnType<typeof createLocalPartner> | undefined;
   const service = once(async () => {
     partner = createLocalPartner({
-      ...{ state, settings: await settings(), concurrency, observer: silentObserver },
+      state,
+      settings: await settings(),
+      concurrency,
+      observer: silentObserver,
       bridge: await bridgeNameIn(state),
       baseUrl: requireBaseUrl(),
       // Events about an account remain owed until the bridge runs.
@@ -112,7 +115,11 @@ export async function openFolder(
 
   const bridge: FolderBridge = {
     ...state,
-    ...{ state, requireBaseUrl, settings, service },
+
+    state,
+    requireBaseUrl,
+    settings,
+    service,
     baseUrl: () => baseUrl,
     name: dir,
     clock: systemClock,
@@ -169,7 +176,9 @@ export async function openFolder(
       const isLocal = event.action === 'disconnect' || event.action === 'forget';
       const chosen = await settings();
       const stage = createLocalConnect({
-        ...{ state, settings: chosen, observer: silentObserver },
+        state,
+        settings: chosen,
+        observer: silentObserver,
         bridge: await bridgeNameIn(state),
         baseUrl: given ?? (isLocal ? 'https://localhost' : requireBaseUrl()),
       });
@@ -179,7 +188,8 @@ export async function openFolder(
     async poll(only) {
       const deps = await pollDepsOf(bridge, 'poll');
       const drain = createDrain({
-        ...{ ...deps, ...state },
+        ...deps,
+        ...state,
         settings: { ...deps.settings, pollSeconds: 60 },
       });
       const deadlineMs = systemClock.now() + pollMs;

@@ -75,7 +75,11 @@ export async function openStack({ stack }: StackTarget, clients = stackClients()
     name,
     clock: systemClock,
     newId: randomUUID,
-    ...{ ...ports, store, settings, service },
+
+    ...ports,
+    store,
+    settings,
+    service,
     bookKeeper: createBookKeeper({ store, aside, deadLetters, queue }),
     // The whole queue counts, not only the account's messages, because live changes have priority over an operator's.
     queue: createChangedAdvertsQueue({ queue }),

@@ -68,13 +68,13 @@ On a terminal, --client-secret-stdin asks for the secret, and does not show it.`
         ...(check && { accepted: true }),
       },
       check ? `The partner service accepts them. ${stored}` : stored,
-      ...(name === undefined ? [] : [named(name)]),
+      ...(name === undefined ? [] : [nameText(name)]),
       `Next: ${command('connect NAME')}`,
     );
   },
 );
 
-const named = (name: string): string =>
+const nameText = (name: string): string =>
   `From the next run on, events name the bridge ${name}. If it had another name, subscribers begin a new history.`;
 
 /** @throws {CommandError} that says why nothing was stored */

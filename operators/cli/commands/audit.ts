@@ -39,7 +39,9 @@ Examples:
       if (given) audited = { ids: given };
       else if (full) audited = { list: listSource(bridge, key, options) };
       return audit(bridge, {
-        ...{ key, source: await auditSource(bridge, key, audited), signal },
+        key,
+        source: await auditSource(bridge, key, audited),
+        signal,
         onProgress({ listed, total, waiting, differing, differed = 0 }) {
           const all = differed + differing.length;
           const differ = all === 0 ? '' : `; ${count(all)} differed`;

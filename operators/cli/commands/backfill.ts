@@ -45,7 +45,10 @@ Examples:
       const { maxRequestsPerSecond } = await bridge.settings();
       const source = given ? idsSource(given, idsAtOnce) : listSource(bridge, key, options);
       return backfill(bridge, {
-        ...{ key, source, signal, restart },
+        key,
+        source,
+        signal,
+        restart,
         onProgress({ listed, total }, isWaiting) {
           const waits = isWaiting ? ', waiting for the queue to empty' : '';
           show(`${walkText(listed, total, 'listed', maxRequestsPerSecond)}${waits}`);

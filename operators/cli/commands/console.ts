@@ -30,10 +30,16 @@ Examples:
         ...(readOnly ? ['--read-only'] : []),
       ];
       const started = await startConsole({
-        ...{ bridge, port, isReadOnly: readOnly, version: packageJson.version, env: io.env },
+        bridge,
+        port,
+        isReadOnly: readOnly,
+        version: packageJson.version,
+        env: io.env,
         program: thisProgram(),
         place: target.kind === 'local' ? ['--local', target.dir] : ['--stack', target.stack],
-        ...{ command: target.command, again: target.command(words.join(' ')) },
+
+        command: target.command,
+        again: target.command(words.join(' ')),
         say: (text) => say(io, text),
       });
       answer({ url: started.url }, started.url);

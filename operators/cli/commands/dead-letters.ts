@@ -44,7 +44,7 @@ const deadLetterId = v.pipe(v.string(), v.regex(/^[\w.-]{1,64}\/[0-9a-f]{16}$/, 
 /** A single word without a slash is a NAME. */
 const oneName = v.strictTuple([v.pipe(v.string(), v.excludes('/'))]);
 const whichWords = v.union([oneName, v.array(deadLetterId)], expectedId);
-const filterOf = (words: readonly string[]): DeadLetterFilter =>
+const selectionOf = (words: readonly string[]): DeadLetterFilter =>
   words[0]?.includes('/') ? { ids: [...new Set(words)] } : { partnerAccount: words[0] };
 
 const whichHelp = 'as `list` shows them; or one NAME: those of that partner account';
@@ -96,7 +96,7 @@ Examples:
   async ({ target, options: { id }, answer, command }) => {
     const found = await withBridge(target, (bridge) => listDeadLetters(bridge, { ids: [id] }));
     const [one] = found.deadLetters.map(shownDeadLetter);
-    if (!one) throw new CommandError(found.unreadable[0] ?? unknownText([id], command));
+    if (!one) throw new CommandError(found.unreadable[0] ?? unknownIdsText([id], command));
     const { message, ...rest } = one;
     const next = message
       ? `When the cause is fixed: ${command(`dead-letters redrive ${id}`)}`
@@ -170,7 +170,7 @@ async function withChosen(
   if (which.length > 0 === all)
     throw new UsageError('say which dead letters: one or more IDs, one NAME of a partner account, or --all');
   return withBridge(target, async (bridge) => {
-    const chosen = await listDeadLetters(bridge, { ...filterOf(which), fault, before });
+    const chosen = await listDeadLetters(bridge, { ...selectionOf(which), fault, before });
     const { groups, unknown } = chosen;
     const matching = chosen.deadLetters.length;
     if (dryRun) {
@@ -180,7 +180,7 @@ async function withChosen(
     const exitCode = await withProgress(io, (show) =>
       act(bridge, chosen, (done, of) => show(`${count(done)} of ${count(of)} dead letters handled`)),
     );
-    if (unknown.length > 0) throw new CommandError(unknownText(unknown, command));
+    if (unknown.length > 0) throw new CommandError(unknownIdsText(unknown, command));
     return exitCode;
   });
 }
@@ -191,7 +191,7 @@ const lookAndDrop = (command: Commanded, id = 'ID'): string =>
   `When you have looked at it: ${command(`dead-letters drop ${id}`)}`;
 const wereText = (number: number): string => are(number, 'dead letter was', 'dead letters were');
 
-const unknownText = (ids: readonly string[], command: Commanded): string =>
+const unknownIdsText = (ids: readonly string[], command: Commanded): string =>
   `no dead letter ${ids.join(', ')}: perhaps it was put back or dropped already. ` +
   `${command('dead-letters list')} shows those that exist`;
 
@@ -200,7 +200,11 @@ const widestAdvert = 24;
 
 function listLines({ deadLetters, groups, unreadable }: DeadLetterList, command: Commanded): Line[] {
   const rows = deadLetters.slice(0, maxRows).map(({ id, at, partnerAccount, advertId, fault, ...one }) => ({
-    ...{ id, when: at, account: partnerAccount, advert: advertId?.slice(0, widestAdvert), fault },
+    id,
+    when: at,
+    account: partnerAccount,
+    advert: advertId?.slice(0, widestAdvert),
+    fault,
     reason: one.message ? one.reason : `${one.reason} (nothing to send)`,
   }));
   const left = deadLetters.length - rows.length;

@@ -3,11 +3,11 @@ import { type Clock, systemClock } from '../../../shared/domain/clock.ts';
 import { type Counters, sumOf } from '../../../shared/ports/store.ts';
 import { requireKnown } from '../../operations/errors.ts';
 import {
-  deliveryOf,
+  deliveryVerdict,
   type Finding,
   findingsOf,
+  leavesWork,
   mendText,
-  needsAttention,
   resourceFinding,
 } from '../../operations/findings/findings.ts';
 import type { AccountStatus, Status } from '../../operations/printed.ts';
@@ -57,7 +57,7 @@ Examples:
         const data = { ...status, resourceFaults, attention, findings, version };
         const lines = statusLines(data, target, nowMs);
         answer(data, ...(isRedrawn ? firstScreen(io, lines) : lines));
-        return needsAttention(findings) ? exitCodes.needsPerson : exitCodes.done;
+        return leavesWork(findings) ? exitCodes.needsPerson : exitCodes.done;
       };
       return isWatched ? watch(report, systemClock, io.untilStopped()) : report();
     }),
@@ -95,7 +95,7 @@ export function statusLines(status: Shown, target: Target, nowMs: number): Line[
     .toSorted((a, b) => isOfOne(a) - isOfOne(b))
     .map((one) => `${one.severity}: ${one.says} ${mendText(one)}`.trim());
   const ofWebhooks = webhooks.map(({ oldestSeconds: _oldest, maxEvents: _most, ...webhook }) => webhook);
-  const { how, says } = deliveryOf(status, findings);
+  const { how, says } = deliveryVerdict(status, findings);
   const parts: readonly (readonly Line[])[] = [
     [{ tone: tones[how], text: says }, ...found.slice(0, maxShown), ...moreLines(found.length)],
     accountLines(status),

@@ -19,7 +19,8 @@ const timeouts = { connectionTimeout: 3_000, requestTimeout: 8_000 };
 const meanings: Readonly<Record<string, string>> = problems.bus;
 /** Other names of the same. */
 const otherNames: Readonly<Record<string, string>> = {
-  ...{ EAI_AGAIN: 'ENOTFOUND', ExpiredToken: 'ExpiredTokenException' },
+  EAI_AGAIN: 'ENOTFOUND',
+  ExpiredToken: 'ExpiredTokenException',
   SignatureDoesNotMatch: 'InvalidSignatureException',
 };
 

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { isLoopback } from '../../../shared/contract/settings.ts';
-import { deliveryOf, type Finding } from '../../operations/findings/findings.ts';
+import { deliveryVerdict, type Finding } from '../../operations/findings/findings.ts';
 import type { Status } from '../../operations/printed.ts';
 import { closeServer, listenOn } from '../shared/loopback.ts';
 
@@ -101,7 +101,8 @@ export async function serveMetrics(port: number, look: () => Promise<Looked>, li
     return looked;
   }
   const times = {
-    ...{ headersTimeout: limits.idleMs, requestTimeout: limits.idleMs },
+    headersTimeout: limits.idleMs,
+    requestTimeout: limits.idleMs,
     connectionsCheckingInterval: limits.idleMs,
   };
   const server = createServer(times, async (request, response) => {
@@ -116,7 +117,7 @@ export async function serveMetrics(port: number, look: () => Promise<Looked>, li
     const looked = await kept;
     if (!looked) return end(503, 'the state cannot be read\n');
     if (path === '/metrics') return end(200, metricsText(looked), 'text/plain; version=0.0.4');
-    const { says: delivery } = deliveryOf(looked.status, looked.findings);
+    const { says: delivery } = deliveryVerdict(looked.status, looked.findings);
     return end(200, JSON.stringify({ delivery }), 'application/json');
   });
   server.maxConnections = maxConnections;

@@ -18,7 +18,7 @@ import { type Counters, sumOf } from '../../../shared/ports/store.ts';
 import { type Books, emptyBooks } from '../../../shared/state/books.ts';
 import type { LocalHost } from '../../operations/bridge.ts';
 import { CommandError, namesText } from '../../operations/errors.ts';
-import { type Finding, findingsOf, mendText, needsAttention } from '../../operations/findings/findings.ts';
+import { type Finding, findingsOf, leavesWork, mendText } from '../../operations/findings/findings.ts';
 import type { Status } from '../../operations/printed.ts';
 import { readStatus } from '../../operations/status.ts';
 import { withBridge } from '../bridge/open.ts';
@@ -121,7 +121,11 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
   const served = await serving?.serveMetrics(options.metrics ?? 0, look);
   if (served) tell(`Metrics: ${served.address}`);
   const readers = await openReaders({
-    ...{ state, observer, clock: systemClock, signal, retentionHours: webhookRetentionHours },
+    state,
+    observer,
+    clock: systemClock,
+    signal,
+    retentionHours: webhookRetentionHours,
     maxEvents: options.webhookMaxEvents,
     webhooks: dryRun ? [] : webhooks,
     eventBuses: dryRun ? new Map() : await eventBusesOf(options.eventBus, observer),
@@ -129,13 +133,21 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
   });
   const lastEvent = () => state.eventLog.ends().last;
   const upkeep = startUpkeep({
-    ...{ dir: target.dir, clock: systemClock, beat: lock.beat },
+    dir: target.dir,
+    clock: systemClock,
+    beat: lock.beat,
     mark: dryRun ? undefined : markWriter(target.dir, { lastEvent, makeDurable: state.makeDurable }),
     onReplaced: (fault) => opened.broken.abort(fault),
   });
   try {
     const fault = await runEmbeddedBridge({
-      ...{ state, settings, concurrency, advertTries, observer, signal, untilIdle },
+      state,
+      settings,
+      concurrency,
+      advertTries,
+      observer,
+      signal,
+      untilIdle,
       baseUrl: bridge.requireBaseUrl(),
       events: readers.events,
     }).finally(() => broken.throwIfAborted());
@@ -164,7 +176,7 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
     const { findings } = await look();
     const failing = findings.filter(({ what, partnerAccount }) => what === 'held' && partnerAccount !== null);
     if (untilIdle && !signal.aborted) for (const { says } of failing) tell(says);
-    return { needsPerson: needsAttention(findings) || undelivered.length > 0, stopped: signal.aborted };
+    return { needsPerson: leavesWork(findings) || undelivered.length > 0, stopped: signal.aborted };
   } finally {
     await readers.stop();
     await upkeep.stop();

@@ -97,7 +97,8 @@ async function play({ io, target, sandbox }: Demo): Promise<undefined> {
   const child = createRunProcess(io, [...place, ...options]);
   await withBridge(target, async (bridge) => {
     const breaks = createBreaks({
-      ...{ sandbox, run: child },
+      sandbox,
+      run: child,
       commands: { run: command('run'), reconnect: command(`connect ${partnerAccount}`) },
       reconnect: async () => {
         const refreshToken = new Secret(control.issueRefreshToken(partnerAccount));
@@ -105,9 +106,18 @@ async function play({ io, target, sandbox }: Demo): Promise<undefined> {
       },
     });
     const started = await startConsole({
-      ...{ bridge, breaks, place, command, program: thisProgram(), env: io.env, port: 0 },
+      bridge,
+      breaks,
+      place,
+      command,
+      program: thisProgram(),
+      env: io.env,
+      port: 0,
       again: `${programName()} demo`,
-      ...{ isReadOnly: false, version: packageJson.version, say: (text) => say(io, text) },
+
+      isReadOnly: false,
+      version: packageJson.version,
+      say: (text) => say(io, text),
     });
     say(
       io,

@@ -1,7 +1,7 @@
 import { type Command, Help } from 'commander';
 import { exposureOf } from '../../../embedded/state/file/private-folder.ts';
 import { UsageError } from '../../operations/errors.ts';
-import { type ExitCode, exitCodes, give, type Io, type Line, say, show, textOf } from './io.ts';
+import { type ExitCode, exitCodes, give, type Io, type Line, lineText, say, show } from './io.ts';
 import { addOptions, type Checked, checkedOptions, flag, type OptionSpecs, optionOf } from './options.ts';
 import { asCalled } from './program.ts';
 import { type BothTargets, type LocalTarget, type Target, targetOptions, type Where } from './target.ts';
@@ -77,14 +77,12 @@ export function defineCommand<const O extends OptionSpecs, const W extends Where
           return exitCodes.done;
         };
       const call = {
-        ...{
-          io,
-          target: both || target,
-          options,
-          json: json === true,
-          report: printer((lines) => say(io, lines.map(textOf).join('\n'))),
-          answer: printer((lines) => show(io, lines)),
-        },
+        io,
+        target: both || target,
+        options,
+        json: json === true,
+        report: printer((lines) => say(io, lines.map(lineText).join('\n'))),
+        answer: printer((lines) => show(io, lines)),
         command: (words: string) => `\`${target?.command(words) ?? words}\``,
       };
       end(await run(call as unknown as Call<TargetFor<W>, Checked<O>>));

@@ -28,7 +28,7 @@ export const say = ({ stderr }: Pick<Io, 'stderr'>, text: string): void => print
 export type Line = string | { readonly tone: Tone; readonly text: string; readonly rest?: string };
 type Tone = 'green' | 'yellow' | 'red' | 'dim';
 
-export const textOf = (line: Line): string =>
+export const lineText = (line: Line): string =>
   printableLine(typeof line === 'string' ? line : line.text + (line.rest ?? ''));
 
 /** Prints a command's result on standard output: for a terminal in colors (unless `NO_COLOR` is set), or for a pipe. */
@@ -70,7 +70,7 @@ export function firstScreen(
   lines: readonly Line[],
 ): readonly Line[] {
   const height = (some: readonly Line[]) =>
-    some.reduce((sum, line) => sum + Math.max(1, Math.ceil(textOf(line).length / columns)), 0);
+    some.reduce((sum, line) => sum + Math.max(1, Math.ceil(lineText(line).length / columns)), 0);
   // The cursor stands in the last row.
   if (height(lines) < rows) return lines;
   let shown = lines.length;

@@ -29,7 +29,8 @@ export type Checked<O extends Specs> = Readonly<
 >;
 
 export const flag = (help: string, ...conflicts: readonly string[]) => ({
-  ...{ help, conflicts },
+  help,
+  conflicts,
   schema: v.optional(v.boolean(), false),
 });
 

@@ -24,12 +24,14 @@ export interface BothTargets {
 export type Target = LocalTarget | StackTarget;
 
 export const localTarget = (dir: string): LocalTarget => ({
-  ...{ kind: 'local', dir },
+  kind: 'local',
+  dir,
   command: (words) => `${programName()} ${words} --local ${quoted(dir)}`,
 });
 
 export const stackTarget = (stack: string): StackTarget => ({
-  ...{ kind: 'stack', stack },
+  kind: 'stack',
+  stack,
   command: (words) => `${programName()} ${words}${stack === stackName ? '' : ` --stack ${stack}`}`,
 });
 

@@ -11,9 +11,9 @@ export function usageErrorOf({ code, message }: CommanderError, command: Command
   let says = message.replace(/^error: /, '');
   // Messages with other codes quote only names of known options and arguments.
   if (code === 'commander.unknownOption' || code === 'commander.unknownCommand')
-    says = unknownText(message, command);
+    says = unknownWordText(message, command);
   if (code === 'commander.excessArguments') says = `${excessText(command)}${hintFor(command)}`;
-  return new UsageError(`${says}\nSee \`${pathOf(command)} --help\`.`);
+  return new UsageError(`${says}\nSee \`${commandPath(command)} --help\`.`);
 }
 
 /** A word too many may be a secret, of a command that reads one. */
@@ -30,11 +30,11 @@ function excessText(command: Command): string {
   return `${command.name()} takes one partner account: run it once for each${all}`;
 }
 
-function pathOf(command: Command): string {
-  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : programName();
+function commandPath(command: Command): string {
+  return command.parent ? `${commandPath(command.parent)} ${command.name()}` : programName();
 }
 
-function unknownText(message: string, command: Command): string {
+function unknownWordText(message: string, command: Command): string {
   // Only what looks like a name, without a value after it.
   const [, kind, name] =
     /^error: unknown (\w+) '(?:(--[a-z][a-z-]*|-[a-z]|[a-z][a-z-]{0,19})['=])?/i.exec(message) ?? [];

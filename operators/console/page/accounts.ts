@@ -118,7 +118,10 @@ export function pauseOrResume(isPaused: boolean, bridge: Snapshot['bridge'], nam
   const [verb, kind] = isPaused ? ['Resume', 'resume'] : ['Pause', 'pause'];
   const button = `${verb} ${name ?? 'the whole bridge'}`;
   return {
-    ...{ label: name === undefined ? `${verb} everything` : verb, kind, heading: `${button}?`, button },
+    label: name === undefined ? `${verb} everything` : verb,
+    kind,
+    heading: `${button}?`,
+    button,
     says: isPaused
       ? 'Polling begins again, and what waits is fetched. Any other pause stays.'
       : 'No request is sent to the partner service until somebody resumes it. Nothing is lost.',

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { printableLine as printable } from '../../../shared/domain/text.ts';
 import type { ShownEvent, ShownHistory, Snapshot } from '../snapshot.ts';
 import { time } from './format.ts';
-import { readHistory } from './server.ts';
+import { fetchHistory } from './server.ts';
 
 /** The page shows the newest; all that were received remain in the page's memory for the history. */
 const maxShown = 100;
@@ -22,7 +22,7 @@ export function Events({ events, snapshot }: { events: readonly ShownEvent[]; sn
     setAccount(name);
     setAdvert(id);
     try {
-      setHistory({ ...(await readHistory(name, id)), of: `${name}, advert ${id}` });
+      setHistory({ ...(await fetchHistory(name, id)), of: `${name}, advert ${id}` });
       setRefused('');
     } catch (error) {
       setHistory(undefined);

@@ -65,7 +65,7 @@ export function listen(onChange: (received: Received) => void): void {
   }, 1_000);
 }
 
-export const readHistory = (account: string, advert: string): Promise<ShownHistory> =>
+export const fetchHistory = (account: string, advert: string): Promise<ShownHistory> =>
   get(`/history?${new URLSearchParams({ account, advert })}`);
 
 export const readDeadLetters = (filter: string): Promise<ShownDeadLetters> =>

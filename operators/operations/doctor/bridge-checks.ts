@@ -46,9 +46,17 @@ const maxOffSeconds = 60;
 
 /** The checks that show findings of the whole bridge; `delivery` shows all others. */
 const shownBy: Readonly<Record<string, string>> = {
-  ...{ 'not-running': 'run', 'not-responding': 'run', 'older-copy': 'run', 'dead-letters': 'dead-letters' },
-  ...{ 'unreadable-row': 'partner-accounts', 'no-account': 'partner-accounts' },
-  ...{ circuit: 'pause', 'rate-limited': 'pause', 'operator-paused': 'pause' },
+  'not-running': 'run',
+  'not-responding': 'run',
+  'older-copy': 'run',
+  'dead-letters': 'dead-letters',
+
+  'unreadable-row': 'partner-accounts',
+  'no-account': 'partner-accounts',
+
+  circuit: 'pause',
+  'rate-limited': 'pause',
+  'operator-paused': 'pause',
 };
 const checkOf = ({ what, partnerAccount }: Finding): string =>
   partnerAccount === null || what === 'held' ? (shownBy[what] ?? 'delivery') : 'partner-accounts';

@@ -4,7 +4,7 @@ import { policyOfCustomBus } from '../../../shared/aws/custom-event-bus.ts';
 import { forEachConcurrent } from '../../../shared/domain/concurrency.ts';
 import { makeAgainCommand } from '../errors.ts';
 import { unlessMissing } from '../stack-clients.ts';
-import { rulesOf, subscriberState, subscribersOf } from '../stack-state.ts';
+import { readSubscribers, rulesOf, subscriberState } from '../stack-state.ts';
 import { type Check, type Checks, SkippedError } from './check.ts';
 import type { StackFacts } from './stack-facts.ts';
 
@@ -81,7 +81,7 @@ export const busChecks: Checks<StackFacts> = {
       else if (((await clients.events.send(asked)).Targets ?? []).length === 0)
         report('no-target', { name, bus });
     });
-    const subscribers = (await subscribersOf({ outputs, clients })) ?? [];
+    const subscribers = (await readSubscribers({ outputs, clients })) ?? [];
     for (const one of subscribers) {
       const state = subscriberState(one).toLowerCase();
       const about = { name: one.Name, arn: one.SubscriberArn, state };

@@ -104,7 +104,7 @@ async function foundBy<F>(check: Check<F>, facts: () => Promise<F>): Promise<Fou
 function resultOf(found: Found, check: string, catalogue: Catalogue, mends: Mends): Result {
   if ('says' in found) return found;
   const [code, facts = {}] = found;
-  const entry = entryOf(catalogue, check, code);
+  const entry = catalogueEntry(catalogue, check, code);
   if (typeof entry === 'string') return { result: 'ok', says: filled(entry, facts, mends), mend: null };
   const { mend, ...words } = entry;
   const [result = 'fault', says = code] = (Object.entries(words) as [Result['result'], string][])[0] ?? [];
@@ -116,9 +116,9 @@ function resultOf(found: Found, check: string, catalogue: Catalogue, mends: Mend
   };
 }
 
-function entryOf(catalogue: Catalogue, check: string, code: string): Entry | string {
+function catalogueEntry(catalogue: Catalogue, check: string, code: string): Entry | string {
   const own = catalogue[check];
-  if (typeof own === 'string') return entryOf(catalogue, own, code);
+  if (typeof own === 'string') return catalogueEntry(catalogue, own, code);
   const any = catalogue.any as Entries;
   return own?.[code] ?? any[code] ?? code;
 }

@@ -36,7 +36,10 @@ export function stackFacts(bridge: Bridge & { readonly outputs: StackOutputs }, 
     );
   return {
     ...bridgeFacts(bridge, place),
-    ...{ outputs, secretNames, resourcesOf },
+
+    outputs,
+    secretNames,
+    resourcesOf,
     /** As AWS describes them; undefined if one was deleted, or the bridge does not publish on it. */
     buses: once(async () => {
       const { eventBusName: Name, customEventBusArn: arn } = outputs;

@@ -75,7 +75,11 @@ function finding(entry: Entry, found: Found, mends: Mends): Finding {
   const given = typeof entry.mend === 'object' ? entry.mend[mends.kind] : entry.mend;
   const mend = entry.command === undefined ? given : `{advert-bridge ${entry.command}}`;
   return {
-    ...{ what, partnerAccount, since, severity, stops: found.stops ?? entry.stops ?? 'nothing' },
+    what,
+    partnerAccount,
+    since,
+    severity,
+    stops: found.stops ?? entry.stops ?? 'nothing',
     says: printableLine(fill(entry.says)),
     advice: entry.advice === undefined ? null : fill(entry.advice),
     mend: mend === undefined ? null : fill(mend),
@@ -89,7 +93,7 @@ interface Delivery {
 }
 
 /** The first line of `status`: does it deliver? */
-export function deliveryOf({ partnerAccounts }: Status, findings: readonly Finding[]): Delivery {
+export function deliveryVerdict({ partnerAccounts }: Status, findings: readonly Finding[]): Delivery {
   const stopping = findings.filter(({ stops }) => stops === 'account');
   const hit = [...new Set(stopping.flatMap(({ partnerAccount }) => partnerAccount ?? []))];
   // What was disconnected on purpose is not missed.
@@ -142,5 +146,5 @@ export function faultProblem(kind: FaultKind, reason: string, options: Mends): P
 
 export const runbookPage = 'docs/operate/runbook.md';
 
-export const needsAttention = (findings: readonly Finding[]): boolean =>
+export const leavesWork = (findings: readonly Finding[]): boolean =>
   findings.some(({ severity }) => severity !== 'note');

@@ -13,7 +13,7 @@ type Look = (status: Status, options: FindingOptions) => Found | readonly Found[
 
 const changes = (number: number): string => `${number} change${number === 1 ? '' : 's'}`;
 
-const waitingFor = (accounts: readonly AccountStatus[]): number =>
+const changesInFlight = (accounts: readonly AccountStatus[]): number =>
   accounts.reduce((sum, { books }) => sum + books.inFlight, 0);
 
 /** Longer than a change takes from the feed to its event, with a first repeat. */
@@ -33,7 +33,9 @@ function badAnswersText({ answers }: Status, nowMs: number): string {
 }
 
 export const alarmFound = ({ name, says: description, since }: RaisedAlarm): Found => ({
-  ...{ name, description, since },
+  name,
+  description,
+  since,
   severity: attentionAlarms.includes(name) ? 'attention' : 'fault',
   runbook: name.split('-')[0]?.toLowerCase() as Finding['runbook'] & string,
 });
@@ -51,7 +53,7 @@ export const looks: Readonly<Record<string, Look>> = {
       return false;
     const name = partnerAccounts.length === 1 ? partnerAccounts[0]?.name : undefined;
     const who = name === undefined ? 'No partner account is connected' : `${name} is disconnected`;
-    return { who, name: name ?? 'NAME', changes: changes(waitingFor(partnerAccounts)) };
+    return { who, name: name ?? 'NAME', changes: changes(changesInFlight(partnerAccounts)) };
   },
   'older-copy': ({ reusedHistories: names = [] }) =>
     names.length > 0 && { names: namesText(names, maxNames) },
@@ -59,7 +61,7 @@ export const looks: Readonly<Record<string, Look>> = {
     // A run does nothing for the others.
     const served = partnerAccounts.filter(({ state, paused }) => state !== 'stopped' && paused === null);
     if (isRunning !== false || served.length === 0 || reusedHistories.length > 0) return false;
-    const waiting = waitingFor(served);
+    const waiting = changesInFlight(served);
     return { since, changes: changes(waiting), severity: waiting > 0 ? 'fault' : 'attention' };
   },
   'not-responding': ({ standstill }) => standstill !== null && standstill,
@@ -100,7 +102,7 @@ export const looks: Readonly<Record<string, Look>> = {
   late(status, { nowMs }) {
     const { oldestWaitingSeconds: oldest, queue, paused, hold, partnerAccounts } = status;
     // What waits for the end of a stop or a pause has a finding of its own; a hold that has just begun has none yet.
-    const isHeld = ({ state, attention }: AccountStatus) =>
+    const isStoppedOrPaused = ({ state, attention }: AccountStatus) =>
       state === 'stopped' || (state === 'paused' && attention.length > 0);
     const isExplained =
       status.isRunning === false ||
@@ -108,7 +110,7 @@ export const looks: Readonly<Record<string, Look>> = {
       status.fullDisk !== null ||
       paused !== null ||
       hold?.fault === 'rate-limited' ||
-      partnerAccounts.some((account) => isHeld(account) && account.books.inFlight > 0);
+      partnerAccounts.some((account) => isStoppedOrPaused(account) && account.books.inFlight > 0);
     // What failed or was redriven comes back at half of the rate.
     const takesSeconds = (2 * queue.waiting) / (status.answers?.maxRequestsPerSecond ?? 10);
     // Single requests, or none, go out: how long that takes depends on the service.
@@ -119,12 +121,10 @@ export const looks: Readonly<Record<string, Look>> = {
     if (oldest === null || isExplained || oldest <= patienceSeconds + takesSeconds) return false;
     const names = partnerAccounts.flatMap(({ name, books }) => (books.inFlight > 0 ? [name] : []));
     return {
-      ...{
-        changes: changes(queue.waiting),
-        oldest: Math.round(oldest),
-        takes: isSlowed ? '' : `, which takes at most ${duration(Math.ceil(takesSeconds))}`,
-        answers,
-      },
+      changes: changes(queue.waiting),
+      oldest: Math.round(oldest),
+      takes: isSlowed ? '' : `, which takes at most ${duration(Math.ceil(takesSeconds))}`,
+      answers,
       whose: names.length === 0 ? '' : ` of ${namesText(names, maxNames)}`,
       name: names.length === 1 ? names[0] : 'NAME',
       since: new Date(nowMs - oldest * 1000).toISOString(),
@@ -142,7 +142,11 @@ export const looks: Readonly<Record<string, Look>> = {
       if (state !== 'gone' && !isLong) return [];
       const kind = kindOfReader(address);
       return {
-        ...{ kind, address, since, waiting, entry: state === 'gone' ? 'webhook-gone' : 'webhook' },
+        kind,
+        address,
+        since,
+        waiting,
+        entry: state === 'gone' ? 'webhook-gone' : 'webhook',
         answer: lastAnswer === null ? '' : ` (${lastAnswer})`,
         // A URL may be a secret, and is not shown.
         target: kind === 'webhook' ? 'URL' : address,
@@ -150,7 +154,8 @@ export const looks: Readonly<Record<string, Look>> = {
     }),
   output: ({ output, webhooks }) =>
     output !== null && {
-      ...{ reason: output.reason, since: output.failingSince },
+      reason: output.reason,
+      since: output.failingSince,
       stops: webhooks?.length === 0 ? 'all' : 'output',
       others: webhooks?.length ? '; webhooks get theirs' : '',
     },

@@ -5,7 +5,7 @@ import type { EmbeddedState } from '../../../embedded/state/state.ts';
 import { ShapeError } from '../../../shared/contract/checks.ts';
 import { messageIn } from '../../../shared/contract/messages.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
-import { positionOf } from '../../../shared/ports/message-groups.ts';
+import { deliveryPosition } from '../../../shared/ports/message-groups.ts';
 import { type Counters, type Key, pagesOf, type Store, sumOf } from '../../../shared/ports/store.ts';
 import { rowAside } from '../../../shared/state/aside.ts';
 import { booksKey, olderBooksKey } from '../../../shared/state/books.ts';
@@ -95,7 +95,7 @@ function rowOfMessage({ sequenceNumber, body, receives, sentAt }: MessageRow): M
   const place = `message ${sequenceNumber} of the queue`;
   const read = messageIn(body);
   if (!('message' in read)) throw new ShapeError(place, [{ path: '', expected: read.flaw }]);
-  const position = positionOf(String(sequenceNumber), receives);
+  const position = deliveryPosition(String(sequenceNumber), receives);
   const delivery = { id: place, message: read.message, position, receives, sentAt };
   return rowAside({ delivery, verdict: { kind: 'hold' } }) as MovedRow;
 }

@@ -23,7 +23,8 @@ const queueHost =
   /^https:\/\/(vpce-[a-z0-9-]+\.)?sqs(-fips)?\.[a-z]+(-[a-z]+)+-\d(\.vpce)?\.amazonaws\.com(\.cn)?$/;
 
 const inRegion = (region: string | undefined) => ({
-  ...{ maxAttempts: 4, requestHandler: handlerOptions({ connectionTimeout: 3_000, requestTimeout: 8_000 }) },
+  maxAttempts: 4,
+  requestHandler: handlerOptions({ connectionTimeout: 3_000, requestTimeout: 8_000 }),
   ...(region && { region }),
 });
 
@@ -47,16 +48,16 @@ export async function openTarget(to: string, outputs: StackOutputs): Promise<Sen
   const pathOf = (queue: string) => URL.parse(queue)?.pathname;
   if ([outputs.queueUrl, outputs.deadLetterQueueUrl].some((own) => pathOf(own) === pathOf(url)))
     throw new UsageError("--to: this is the bridge's own queue. Give a queue of the subscriber");
-  const entryOf = (envelope: string, index: number) => {
+  const batchEntry = (envelope: string, index: number) => {
     const event = JSON.parse(envelope);
     const ofGroup = {
-      MessageGroupId: digest(event.resources[0]),
-      MessageDeduplicationId: digest(`snapshot ${event.detail.metadata.eventId}`),
+      MessageGroupId: hexDigest(event.resources[0]),
+      MessageDeduplicationId: hexDigest(`snapshot ${event.detail.metadata.eventId}`),
     };
     const MessageBody = asDelivered(event, outputs.eventBusArn ?? outputs.customEventBusArn ?? '');
     return { key: String(index), MessageBody, ...(url.endsWith('.fifo') && ofGroup) };
   };
-  return async (envelopes) => (await sendBatches({ client, url }, envelopes.map(entryOf))).size;
+  return async (envelopes) => (await sendBatches({ client, url }, envelopes.map(batchEntry))).size;
 }
 
 function sendToBus(to: string, region: string | undefined, { eventBusArn }: StackOutputs): Send {
@@ -84,9 +85,9 @@ function sendToBus(to: string, region: string | undefined, { eventBusArn }: Stac
  */
 function asDelivered(event: { detail: { metadata: { eventId: string } } }, bus: string): string {
   const [, , , region, account] = bus.split(':');
-  const hash = digest(event.detail.metadata.eventId);
+  const hash = hexDigest(event.detail.metadata.eventId);
   const id = [8, 4, 4, 4, 12].map((length, part) => hash.slice(part * 12, part * 12 + length)).join('-');
   return JSON.stringify({ version: '0', id, account, region, ...event });
 }
 
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
+const hexDigest = (text: string): string => createHash('sha256').update(text).digest('hex');

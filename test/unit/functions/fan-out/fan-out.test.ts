@@ -9,7 +9,7 @@ import { metrics } from '../../../../shared/contract/names.ts';
 import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { rowMaxAgeMs } from '../../../../shared/partner-api/cached-rows.ts';
-import { positionOf } from '../../../../shared/ports/message-groups.ts';
+import { deliveryPosition } from '../../../../shared/ports/message-groups.ts';
 import type { Delivery, Verdict } from '../../../../shared/ports/queue.ts';
 import { stopped, tokenHold } from '../../../helpers/holds.ts';
 import { changedAdvert } from '../../../helpers/records.ts';
@@ -38,7 +38,7 @@ function delivery(message: Partial<ChangedAdvert> = {}, own: Partial<Delivery> =
   return {
     id: `delivery-${sent}`,
     message: changedAdvert({ advertId: '1', generation, listedAt, ...message }),
-    ...{ position: positionOf(String(sent), receives), receives, sentAt: world.clock.now() },
+    ...{ position: deliveryPosition(String(sent), receives), receives, sentAt: world.clock.now() },
     ...own,
   };
 }

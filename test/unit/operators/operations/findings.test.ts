@@ -1,7 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { exceptions } from '../../../../operators/operations/findings/finding.ts';
-import { deliveryOf, type Finding, findingsOf } from '../../../../operators/operations/findings/findings.ts';
+import {
+  deliveryVerdict,
+  type Finding,
+  findingsOf,
+} from '../../../../operators/operations/findings/findings.ts';
 import problems from '../../../../operators/operations/findings/problems.json' with { type: 'json' };
 import type { ResourceFault, Status } from '../../../../operators/operations/printed.ts';
 import type { StatusPorts } from '../../../../operators/operations/status.ts';
@@ -29,7 +33,7 @@ async function lookAt({ kind = 'local', aws, ...given }: Given) {
   const status = { ...(await statusOf(given)), ...aws };
   const command = (words: string) => `advert-bridge ${words}`;
   const findings = findingsOf(status, { nowMs, kind, command });
-  return { findings, line: deliveryOf(status, findings).says };
+  return { findings, line: deliveryVerdict(status, findings).says };
 }
 
 const one = (account: Partial<PartnerAccount>): Given => ({ accounts: [account] });

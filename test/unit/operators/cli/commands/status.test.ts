@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { statusLines, watch } from '../../../../../operators/cli/commands/status.ts';
-import { textOf as lineText } from '../../../../../operators/cli/shared/io.ts';
+import { lineText } from '../../../../../operators/cli/shared/io.ts';
 import { localTarget, stackTarget, type Target } from '../../../../../operators/cli/shared/target.ts';
 import { findingsOf } from '../../../../../operators/operations/findings/findings.ts';
 import type { Status } from '../../../../../operators/operations/printed.ts';
