@@ -39,7 +39,7 @@ interface BusFailure extends Failure {
 }
 
 export interface EventBusAt {
-  /** Asks AWS for it. @returns why it cannot be seen; undefined if it is there, or AWS does not let this user look */
+  /** Asks AWS for it, unless it has been seen. @returns why it cannot be seen; undefined if it is there, or AWS does not let this user look */
   look(): Promise<BusFailure | undefined>;
   readonly deliver: Deliver;
 }
@@ -62,16 +62,20 @@ export function eventBusAt(arn: string): EventBusAt {
   }
   const client = new EventBridgeClient(config);
   const publisher = createEventPublisher(classicEventBus(client, arn));
-  const look = () => failureIn(client.send(new DescribeEventBusCommand({ Name: arn })), mayNotLook);
-  let looked: ReturnType<typeof look> | undefined;
+  let seen: Promise<BusFailure | undefined> | undefined;
+  async function look(): Promise<BusFailure | undefined> {
+    seen ??= failureIn(client.send(new DescribeEventBusCommand({ Name: arn })), mayNotLook);
+    const failure = await seen;
+    if (failure) seen = undefined;
+    return failure;
+  }
   return {
     look,
     // AWS accepts events for a classic bus that is missing, and drops them. What else is wrong shows when it is used.
     async deliver(envelope) {
-      looked ??= look();
-      const seen = await looked;
-      const failure = seen?.isMissing ? seen : await failureIn(publisher.publish(envelope));
-      if (failure) looked = undefined;
+      const missing = await look();
+      const failure = missing?.isMissing ? missing : await failureIn(publisher.publish(envelope));
+      if (failure) seen = undefined;
       return failure;
     },
   };

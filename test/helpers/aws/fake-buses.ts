@@ -40,6 +40,7 @@ export async function startBuses(now: () => number = Date.now) {
   const accepted: Accepted[] = [];
   const calls: (readonly Entry[])[] = [];
   const seen = new Map<string, number>();
+  let looks = 0;
 
   function resultOf(entry: Entry) {
     const { EventGroupId: group, DeduplicationId } = entry.SystemMetadata ?? {};
@@ -59,7 +60,8 @@ export async function startBuses(now: () => number = Date.now) {
       Entries?: Entry[];
     };
     const isLook = operation?.endsWith('DescribeEventBus');
-    if (!isLook) calls.push(Entries);
+    if (isLook) looks += 1;
+    else calls.push(Entries);
     const answer = (status: number, value: object) => {
       response.statusCode = status;
       response.setHeader('Content-Type', isCustom ? 'application/cbor' : 'application/x-amz-json-1.1');
@@ -89,6 +91,8 @@ export async function startBuses(now: () => number = Date.now) {
       credentials: { accessKeyId: 'AKIA', secretAccessKey: 'secret' },
     },
     accepted: accepted as readonly Accepted[],
+    /** How often somebody asked whether a bus is there. */
+    looks: () => looks,
     calls: calls as readonly (readonly Entry[])[],
     /** The next calls have these faults. */
     fail: (...next: readonly BusFault[]) => void faults.push(...next),
