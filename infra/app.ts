@@ -1,6 +1,7 @@
 import { App, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { readSettings, SettingsError } from './config.ts';
+import { readSettings } from './config.ts';
+import { FaultsError } from './constructs/props/faults.ts';
 import { AdvertBridgeStack } from './stack.ts';
 
 const app = new App({ analyticsReporting: false });
@@ -13,7 +14,7 @@ try {
   process.env.JSII_DEPRECATED = 'quiet';
   app.synth();
 } catch (error) {
-  if (!(error instanceof SettingsError)) throw error;
+  if (!(error instanceof FaultsError)) throw error;
   // The fault is in the settings: a stack trace would only hide the list.
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 2;

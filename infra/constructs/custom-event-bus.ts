@@ -51,8 +51,10 @@ export class CustomEventBus extends Construct {
     this.arn = bus.getAtt('EventBusArn').toString();
     this.#settings = settings;
     if (encryptionKey) this.#allowKey(encryptionKey);
-    const { region } = Stack.of(this);
-    if (isKnown(region) && !regionsWithCustomBus.includes(region))
+    const { region: own } = Stack.of(this);
+    // A stack that is not made for a region is deployed to the one that the CDK command line found.
+    const region = isKnown(own) ? own : process.env.CDK_DEFAULT_REGION;
+    if (region !== undefined && !regionsWithCustomBus.includes(region))
       Annotations.of(this).addWarningV2(
         'advert-bridge:custom-bus-region',
         `In November 2026, ${region} had no Custom Event Bus: CloudFormation refuses the stack there, before it changes anything. Then choose eventBuses: ['classic'].`,

@@ -254,6 +254,7 @@ it.each<[what: string, props: (stack: Stack) => unknown, faults: readonly string
     [
       [theirBus, 'expected no classic bus, as this one is: give it as bus'],
       [customBusArn.slice(0, -26), 'expected the ID behind the name, too'],
+      [customBusArn.slice(0, -1), 'expected the ID behind the name, too'],
       [customBusArn.replace(':events:', ':sqs:'), 'expected the ARN of a Custom Event Bus, as in the output'],
       ['adverts', 'expected the ARN of a Custom Event Bus, as in the output CustomEventBusArn'],
       [customBusArn.replace('central', 'west'), 'expected a stack in eu-west-1, the region of the bus'],

@@ -95,8 +95,12 @@ it.each<[what: string, settings: Record<string, unknown>, faults: readonly strin
   expect(faults.join()).not.toContain('hunter2');
 });
 
-it('wrong settings end the app with exit code 2 and the list of faults', async () => {
-  vi.stubEnv('CDK_CONTEXT_JSON', JSON.stringify({ busName: 'default' }));
+it.each([
+  [{ busName: 'default' }, [/^ {2}partnerBaseUrl: expected/, /^ {2}busName: expected/]],
+  [{ partnerBaseUrl, eventBuses: 'custom', target: 'emulator' }, [/^ {2}eventBuses: expected \['classic'\]/]],
+])('the app ends with exit code 2 and the faults when settings are %j', async (settings, expected) => {
+  vi.resetModules();
+  vi.stubEnv('CDK_CONTEXT_JSON', JSON.stringify(settings));
   const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
 
   await import('../../infra/app.ts');
@@ -104,10 +108,7 @@ it('wrong settings end the app with exit code 2 and the list of faults', async (
   expect(process.exitCode).toBe(2);
   process.exitCode = undefined;
   const [, ...faults] = String(written.mock.lastCall?.[0]).trimEnd().split('\n');
-  expect(faults).toEqual([
-    expect.stringMatching(/^ {2}partnerBaseUrl: expected/),
-    expect.stringMatching(/^ {2}busName: expected/),
-  ]);
+  expect(faults).toEqual(expected.map((fault) => expect.stringMatching(fault)));
 });
 
 const given = {

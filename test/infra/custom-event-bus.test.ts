@@ -2,7 +2,7 @@
 import { App, Stack } from 'aws-cdk-lib';
 import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { Key } from 'aws-cdk-lib/aws-kms';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { AdvertBridge, type AdvertBridgeProps, type SubscribeProps } from '../../infra/cdk.ts';
 import {
   bareApp,
@@ -29,8 +29,8 @@ interface Statement {
 const statementsOf = ({ Properties }: { readonly Properties: unknown }, policy: string): Statement[] =>
   (inShort(Properties) as Record<string, { Statement: Statement[] }>)[policy]?.Statement ?? [];
 
-const warningsOf = (region: string, props: (stack: Stack) => Partial<AdvertBridgeProps>) => {
-  const stack = new Stack(bareApp(), 'Shop', { env: { account: '111122223333', region } });
+const warningsOf = (region: string | undefined, props: (stack: Stack) => Partial<AdvertBridgeProps>) => {
+  const stack = new Stack(bareApp(), 'Shop', { env: { account: '111122223333', ...(region && { region }) } });
   new AdvertBridge(stack, 'Bridge', { partnerBaseUrl, eventBuses: ['custom'], ...props(stack) });
   return Annotations.fromStack(stack)
     .findWarning('*', Match.anyValue())
@@ -92,7 +92,10 @@ it('an imported key is warned of, as the stack cannot change its policy', () => 
 it.each([
   ['eu-west-1', []],
   ['eu-west-3', [expect.stringContaining('eu-west-3 had no Custom Event Bus')]],
+  // The stack of no region in particular.
+  [undefined, [expect.stringContaining('eu-south-1 had no Custom Event Bus')]],
 ])('a Custom Event Bus in %s has these warnings of the region: %j', (region, expected) => {
+  vi.stubEnv('CDK_DEFAULT_REGION', 'eu-south-1');
   expect(warningsOf(region, () => ({}))).toEqual(expected);
 });
 

@@ -21,7 +21,7 @@ const customBus =
   /^arn:aws[a-z0-9-]*:events:[a-z0-9-]+:\d{12}:event-busv2\/[A-Za-z0-9][\w.-]*\/[a-z0-9]{25}$/;
 const customBusFlaws: readonly (readonly [flaw: RegExp, expected: string])[] = [
   [/:event-bus\//, 'expected no classic bus, as this one is: give it as bus, EventBus.fromEventBusArn(…)'],
-  [/:event-busv2\/[^/]*$/, 'expected the ID behind the name, too: 25 letters and digits'],
+  [/:event-busv2\/(?!.*\/[a-z0-9]{25}$)/, 'expected the ID behind the name, too: 25 letters and digits'],
 ];
 const isStart = (from: string): boolean =>
   from === 'now' || from === 'oldest' || (v.is(instant, from) && Date.parse(from) <= Date.now());

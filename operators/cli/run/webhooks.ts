@@ -27,8 +27,8 @@ export const eventBusArn = v.pipe(
     'expected the ARN of an event bus: this one is of another service',
   ),
   v.check(
-    (text) => !/:event-busv2\/[^/]+$/.test(text),
-    'expected the whole ARN: that of a custom event bus ends with its ID, …:event-busv2/NAME/ID',
+    (text) => !text.includes(':event-busv2/') || /\/[a-z0-9]{25}$/.test(text),
+    'expected the whole ARN: that of a custom event bus ends with its ID, 25 letters and digits: …:event-busv2/NAME/ID',
   ),
   v.regex(
     /^arn:aws[a-z-]*:events:[a-z]+(-[a-z0-9]+)+:\d{12}:(event-bus\/[\w./-]{1,256}|event-busv2\/[A-Za-z0-9][\w.-]{0,255}\/[a-z0-9]{25})$/,

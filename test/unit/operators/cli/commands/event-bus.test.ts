@@ -152,6 +152,7 @@ it.each([
   ['adverts', 'expected the ARN of an event bus, arn:aws:events:'],
   ['arn:aws:sqs:eu-west-1:111122223333:adverts', 'this one is of another service'],
   ['arn:aws:events:eu-west-1:111122223333:event-busv2/adverts', 'ends with its ID'],
+  [custom.slice(0, -1), 'ends with its ID, 25 letters'],
   ['arn:aws:events:eu-west-1:1111:event-bus/adverts', 'expected arn:aws:events:REGION:ACCOUNT:'],
   [classic.replace('aws', 'aws-cn'), 'expected the partition aws for this region, not aws-cn'],
   [custom.replace('eu-west-1', 'cn-north-1'), 'expected the partition aws-cn for this region, not aws'],
