@@ -126,7 +126,8 @@ export async function moveKilledSteps(deployment: Deployment, { dir, published }
       );
     await drain(cloud, outputs.drainFunctionName);
     const received = () => [...ofFolders, ...subscriber.received.slice(from)];
-    await subscriber.readUntil(() => received().length >= names.length * 3, onItsWayMs);
+    // In the emulator, one batch after the other.
+    await subscriber.readUntil(() => received().length >= names.length * 3, 3 * onItsWayMs);
     for (const name of names) {
       const [user = ''] = name.split('-');
       const before = JSON.parse(JSON.stringify(published).replaceAll(user, name));
