@@ -1,7 +1,6 @@
 /** What an error of AWS is, or of the network on the way there: a code of problems.json, with the facts for its sentence. */
 import { quoted } from '../../../shared/domain/text.ts';
 import type problems from '../../operations/findings/problems.json';
-import { faultOfProfile } from './aws-profile.ts';
 
 export interface AwsFault {
   readonly code: keyof typeof problems.aws;
@@ -43,12 +42,7 @@ export function awsFaultOf(error: unknown): AwsFault | undefined {
   const found = Object.entries(pattern.exec(text)?.groups ?? {}).flatMap(([fact, of]) =>
     of ? [[fact, quoted(of)]] : [],
   );
-  const ofProfile = faultOfProfile(known);
-  return {
-    code: known,
-    ...ofProfile,
-    facts: { ...facts, ...Object.fromEntries(found), ...ofProfile?.facts },
-  };
+  return { code: known, facts: { ...facts, ...Object.fromEntries(found) } };
 }
 
 /** Of the error, or of its cause. */
