@@ -47,7 +47,7 @@ export interface WalkResult<P> {
    * `stuck`: nothing has happened for too long. `taken-over`: another process has continued this walk, or has started
    * a new one.
    */
-  readonly end: 'done' | 'stopped' | 'stuck' | 'paused' | 'taken-over';
+  readonly end: 'done' | 'stopped' | 'stuck' | 'taken-over';
 }
 
 const lookMs = 500;
@@ -84,20 +84,13 @@ export async function walk<P extends BackfillProgress>(
         `source (${progress.source}). Finish it, or abandon it with --restart`,
     );
 
-  /** The end of this walk that is stored, perhaps by another process. */
-  function endBy(stored: P | undefined): WalkResult<P> | undefined {
-    if (stored?.id !== id) return { end: 'taken-over', progress: stored ?? progress };
-    return stored.state === 'running' ? undefined : { end: stored.state, progress: stored };
-  }
+  const takenOver = (stored: P | undefined): WalkResult<P> | undefined =>
+    stored?.id === id ? undefined : { end: 'taken-over', progress: stored ?? progress };
 
-  /** @returns the end of the walk, if this is one */
+  /** @returns the end of the walk, if another process has it now */
   async function save(next: P, listed = 0): Promise<WalkResult<P> | undefined> {
     progress = next;
-    const stored = await progresses.change(key, listed, (before) =>
-      // A pause keeps the position of the page that was just sent.
-      before?.id === id ? { ...next, state: next.state === 'done' ? 'done' : before.state } : before,
-    );
-    return endBy(stored);
+    return takenOver(await progresses.change(key, listed, (before) => (before?.id === id ? next : before)));
   }
 
   const seen = new Set<string>();
@@ -128,25 +121,15 @@ export async function walk<P extends BackfillProgress>(
     let end: WalkResult<P> | undefined;
     if (looked.next === 'wait') {
       await clock.sleep(lookMs);
-      end = endBy(await progresses.read(key));
+      end = takenOver(await progresses.read(key));
     } else {
-      end = await (page.done ? save({ ...progress, state: 'done' }) : send(page.value));
+      if (page.done) return (await save({ ...progress, state: 'done' })) ?? { end: 'done', progress };
+      end = await send(page.value);
       page = undefined;
     }
     if (end) return end;
   }
   return (await save(progress)) ?? { end: 'stopped', progress };
-}
-
-/** Asks a running backfill to stop after its current page. @returns undefined when none is running */
-export async function pauseBackfill(
-  { backfills }: Pick<Bridge, 'backfills'>,
-  key: BackfillKey,
-): Promise<BackfillProgress | undefined> {
-  const stored = await backfills.change(key, 0, (value) =>
-    value?.state === 'running' ? { ...value, state: 'paused' } : undefined,
-  );
-  return stored?.state === 'paused' ? stored : undefined;
 }
 
 /** Live changes wait behind at most this many messages and one page: about a minute at the default rate. */

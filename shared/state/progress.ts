@@ -6,6 +6,7 @@ import { type Key, type Row, removeRows, type Store, update } from '../ports/sto
 export interface BackfillProgress {
   /** The ID of the process that runs it, or has run it. */
   readonly id: string;
+  /** `paused` is of a command of 0.3.0: it is continued as a running one is. */
   readonly state: 'running' | 'paused' | 'done';
   /** Name of the source of its IDs; a backfill is continued only with the same source. */
   readonly source: string;

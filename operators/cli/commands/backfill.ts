@@ -1,6 +1,5 @@
 import { idsSource, listSource } from '../../operations/advert-sources.ts';
-import { CommandError } from '../../operations/errors.ts';
-import { backfill, pauseBackfill } from '../../operations/walk.ts';
+import { backfill } from '../../operations/walk.ts';
 import { catchUp, pagingOptions, readIds, walkText } from '../bridge/catch-up.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes, say } from '../shared/io.ts';
@@ -13,32 +12,23 @@ export const addBackfill = defineCommand(
   {
     help: `fetch every advert once
 An advert without events gets its first event, and one whose status differs from its latest event the next
-(cause "backfill"). Only while few messages wait; without a \`run\`, it stops when the queue is full. Ctrl-C,
-or --stop from another terminal, stops after the current page; the same command goes on from there. Exit code
-3: stopped before the end, or an entry of the service's list had no ID; 1: a line of FILE is no ID, and
-nothing was listed.
+(cause "backfill"). Only while few messages wait; without a \`run\`, it stops when the queue is full. Ctrl-C
+stops after the current page; the same command goes on from there. Exit code 3: stopped before the end, or an
+entry of the service's list had no ID; 1: a line of FILE is no ID, and nothing was listed.
 
 Examples:
-  $0 backfill main --ids adverts.txt --local .advert-bridge
-  $0 backfill main --stop`,
+  $0 backfill main --ids adverts.txt --local .advert-bridge`,
     options: {
       partnerAccount: nameArgument,
       ids: text('FILE', 'fetch the adverts in FILE, one ID per line; - is standard input'),
       restart: flag('abandon an unfinished backfill and start again'),
-      stop: flag('stop the backfill that is running elsewhere, after its current page', 'ids', 'restart'),
       ...pagingOptions,
     },
   },
   async (call) => {
     const { io, options, report, command } = call;
-    const { partnerAccount, ids, restart, stop } = options;
+    const { partnerAccount, ids, restart } = options;
     const again = `To continue: ${command(`backfill ${partnerAccount}`)}`;
-    if (stop) {
-      const [paused] = await catchUp(call, partnerAccount, pauseBackfill);
-      if (!paused) throw new CommandError(`no backfill of ${partnerAccount} is running`);
-      const said = `Paused after ${count(paused.listed)} adverts. ${again}`;
-      return report({ partnerAccount, end: 'paused', ...paused }, said);
-    }
     const given = ids === undefined ? undefined : await readIds(io, ids);
     const signal = io.untilStopped();
     const [{ end, progress }, next] = await catchUp(call, partnerAccount, async (bridge, key, show) => {

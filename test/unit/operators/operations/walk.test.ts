@@ -7,7 +7,7 @@ import {
 } from '../../../../operators/operations/advert-sources.ts';
 import { audit } from '../../../../operators/operations/audit.ts';
 import type { Bridge } from '../../../../operators/operations/bridge.ts';
-import { backfill, pauseBackfill, type WalkOptions } from '../../../../operators/operations/walk.ts';
+import { backfill, type WalkOptions } from '../../../../operators/operations/walk.ts';
 import type { ChangedAdvert } from '../../../../shared/contract/messages.ts';
 import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import {
@@ -205,7 +205,6 @@ describe('while more than 500 messages wait', () => {
 
   it.each<[string, (stop: AbortController) => unknown, object]>([
     ['is told to stop', (stop) => stop.abort(), { end: 'stopped' }],
-    ['is paused', () => pauseBackfill(world.state, key), { end: 'paused' }],
     [
       'is continued elsewhere',
       () => change({ id: 'theirs' }),
@@ -247,22 +246,9 @@ it('a backfill begins anew when the one before is done', async () => {
   expect(result).toMatchObject({ end: 'done', progress: { id: 'id-3', source: 'file', listed: 2 } });
 });
 
-it('a backfill paused while it sends a page goes on after that page', async () => {
-  meanwhile = [() => undefined, () => pauseBackfill(world.state, key)];
-  const source = listOf(['1', '2'], ['3']);
-
-  const result = await run(source);
-
-  expect(result).toMatchObject({ end: 'paused', progress: { state: 'paused', position: 1, listed: 2 } });
-  expect(await counted()).toBe(2);
-  expect(await run(source)).toMatchObject({ end: 'done', progress: { listed: 3 } });
-  expect(sentIds()).toEqual([['1', '2'], ['3']]);
-});
-
 it.each<[string, Partial<BackfillProgress>]>([
   ['continues it, or has begun another one', { id: 'theirs' }],
   ['has continued it to its end', { id: 'theirs', position: 9, state: 'done' }],
-  ['has begun and paused another one', { id: 'theirs', state: 'paused' }],
 ])('a backfill leaves its progress to another process that %s', async (_, more) => {
   meanwhile = [() => undefined, () => change(more)];
 

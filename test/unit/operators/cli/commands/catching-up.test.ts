@@ -76,17 +76,11 @@ it('a backfill stops on request and goes on later', async () => {
   sandbox.control.createAdverts(10);
 
   const stopped = await run('backfill main', { signal: AbortSignal.abort() });
-  const paused = await run('backfill main --stop');
   const { stdout } = await run('backfill main --json');
 
   expect(stopped.exitCode).toBe(3);
   expect(stopped.stderr).toContain('Stopped after 0 adverts. To continue: `advert-bridge backfill main');
-  expect(paused.exitCode).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ end: 'done', listed: sandbox.control.truth().length });
-  expect(await run('backfill main --stop')).toMatchObject({
-    exitCode: 1,
-    stderr: expect.stringContaining('no backfill of main is running'),
-  });
 });
 
 it('a backfill looks at the adverts of a file, and nothing else', async () => {
@@ -113,7 +107,6 @@ it('a backfill is refused for a wrong file, name or option', async () => {
     ['main --ids /nowhere', '', 1, 'the file of the IDs (/nowhere) cannot be read (ENOENT)'],
     ['mian', '', 2, 'no such partner account. Known: main'],
     ['main --paging cursor', '', 2, '--paging: expected page, offset or none'],
-    ['main --stop --restart', '', 2, 'cannot be used with option'],
   ] as const) {
     const ended = await run(`backfill ${args}`, { stdin });
     expect([args, ended]).toMatchObject([args, { exitCode, stdout: '' }]);
