@@ -181,7 +181,7 @@ const allDone = (group: Group, outcome: Outcome): Settlement[] =>
 
 const outcomeOf = (status: string | null): Outcome => (status === null ? 'unavailable' : 'events');
 
-/** Whether the advert has failed before: then its next fault is no evidence against the other adverts of its account. */
+/** Whether the advert has failed before: then others of its account go first where they go one at a time. */
 const isIll = ({ fault }: AdvertRow, [{ message }]: Group): boolean =>
   message.failed !== undefined || policyOf(fault)?.mayBlame.includes('more') === true;
 

@@ -1,7 +1,6 @@
 /**
  * What an answer of the service changes in the row of the bridge and in that of its partner account. The evidence stands
- * in these rows, so that it is the same for all processes and outlives them. A feed's answers say nothing of adverts, and
- * an advert that is known to be ill says nothing of others.
+ * in these rows, so that it is the same for all processes and outlives them. A feed's answers say nothing of adverts.
  */
 import { clockToleranceMs } from './clock.ts';
 import type { BridgeFault } from './faults.ts';
@@ -25,15 +24,13 @@ export interface Evidence {
   /** Undefined after a success. */
   readonly fault: BridgeFault | undefined;
   readonly sentAt: number;
-  /** The last answer about this advert was a fault, too. Default false. */
-  readonly isIll?: boolean;
 }
 
 /** The row of the bridge, or of a partner account. */
 export interface BlamedRow extends Holder {
   /**
    * The evidence. Of the bridge: a resource that answered 403 without a known code, with no good answer of the service since.
-   * Of an account: adverts that were not ill before and failed, with no good answer about an advert since.
+   * Of an account: adverts that failed, with no good answer about an advert since.
    */
   readonly failing?: readonly string[];
   /** Of the bridge: the number of partner accounts that are not stopped. */
@@ -114,7 +111,7 @@ export function bridgeAfter<T extends BlamedRow>(
  * @returns the same object where the answer says nothing new
  */
 export function accountAfter<T extends BlamedRow>(row: T, answer: Evidence, now: number): T {
-  const { resource, fault, sentAt, isIll = false } = answer;
+  const { resource, fault, sentAt } = answer;
   // Planted fault: feed-blames-adverts
   if (!isOfAdvert(resource)) return row;
   if (!fault) return acquitted(row, sentAt, now);
@@ -124,8 +121,7 @@ export function accountAfter<T extends BlamedRow>(row: T, answer: Evidence, now:
   const single = blamingHold(row);
   // The others were sent before it began to go one at a time.
   if (single) return single.tried?.by === resource ? withHold(row, { ...single, forMs, tried }) : row;
-  // Rule: ill-is-no-evidence
-  if (!isTelling || isIll) return row;
+  if (!isTelling) return row;
   const failing = [...new Set([...(row.failing ?? []), resource])];
   // Rule: several-adverts-fail, all-go-on
   if (failing.length < manyAdverts) return failing.length === row.failing?.length ? row : { ...row, failing };

@@ -33,8 +33,6 @@ export interface CallerOptions {
 export interface CallRequest extends Deadline {
   /** Owner of the token: after bad answers about several of its adverts, they go one at a time. */
   readonly partnerAccount?: string;
-  /** The last answer about this resource, perhaps to another process, was a fault. Default: as this process knows. */
-  readonly isIll?: boolean | undefined;
   /**
    * Whether the fault may be caused only by the cursor or the token, so that the caller repeats the request and the next
    * answer decides. Default: no.
@@ -133,8 +131,7 @@ export function createCaller(
     const outcome = answer ? judged(sent, request, read) : sent.fault;
     if (token && !(outcome instanceof BridgeFault)) await prove();
     const fault = outcome instanceof BridgeFault ? outcome : undefined;
-    const { isIll = failing.has(resource) } = request;
-    const evidence = { account, resource, fault, sentAt, isIll };
+    const evidence = { account, resource, fault, sentAt };
     answers?.note(evidence, answer?.status);
     const isOpen = fault !== undefined && (isUndecided?.(fault) === true || isRepeated(fault));
     // This is done before the caller gets the answer, because the Lambda function may be frozen right after that.

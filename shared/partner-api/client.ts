@@ -105,7 +105,6 @@ export function createPartnerClient(
           token,
           partnerAccount,
           deadlineMs: options.deadlineMs,
-          isIll: 'token' in options ? undefined : options.isIll,
           what: `GET ${path}`,
           resource: `${partnerAccount} ${path}`,
           isUndecided: (fault) => mayBeToken?.(fault) === true || mayBeCursor?.(fault) === true,

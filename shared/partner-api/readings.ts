@@ -21,7 +21,7 @@ export interface FeedQuery {
 export interface CallOptions extends Deadline {
   /** The generation of the message, or of `since` and cursor; a token of another generation is not used. */
   readonly generation: number;
-  /** A former try failed: the answer says nothing of other adverts. Default: as this process knows. */
+  /** A former try failed: where its account's adverts go one at a time, it lets others go first. Default false. */
   readonly isIll?: boolean;
 }
 

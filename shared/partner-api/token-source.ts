@@ -173,14 +173,9 @@ export function createTokenSource({ reader, requester, partnerAccounts, holds, c
     },
 
     /** No other token came of the renewal: nothing is sent again, and the answer to this request counts after all. */
-    async counts({
-      partnerAccount: account,
-      resource,
-      isIll,
-      rejected: answered,
-    }: TokenQuery): Promise<void> {
+    async counts({ partnerAccount: account, resource, rejected: answered }: TokenQuery): Promise<void> {
       if (!answered) return;
-      await holds.answered({ account, resource, fault: answered.fault, sentAt: clock.now(), isIll });
+      await holds.answered({ account, resource, fault: answered.fault, sentAt: clock.now() });
     },
 
     /** An answer was good with the token of this version. Resolves when the row says so, if it has to. */

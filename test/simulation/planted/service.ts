@@ -223,12 +223,6 @@ export const plantedInService: Planted = {
       'if (failing.length < 1_000)',
     ],
     [
-      'ill-is-no-evidence',
-      'an advert that is known to be ill says nothing of the others',
-      'if (!isTelling || isIll) return row;',
-      'if (!isTelling) return row;',
-    ],
-    [
       'feed-blames-adverts',
       'the answers of a feed say nothing of adverts',
       'if (!isOfAdvert(resource)) return row;',

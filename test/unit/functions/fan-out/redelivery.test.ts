@@ -157,7 +157,7 @@ it('a message is not given up when a clock jumps ahead', async () => {
   expect(await world.state.deadLetters.list()).toEqual([]);
 });
 
-it('a message counts against its account only when it was asked for', async () => {
+it('an advert is known to have failed only when it was asked for', async () => {
   const { adverts } = world.fanOutDeps;
   const isIll: unknown[] = [];
   const readAdvert: typeof adverts.readAdvert = (account, id, options) => {

@@ -10,8 +10,8 @@ const circuitMs = 1_800_000;
 const turnMs = 30_000;
 
 /**
- * Both rows, changed by answers such as `main 1 forbidden` and `main feed`, ten milliseconds apart. With `ill`, the advert
- * is known to be ill; with `turn`, it has claimed the trial.
+ * Both rows, changed by answers such as `main 1 forbidden` and `main feed`, ten milliseconds apart. With `turn`, the advert
+ * has claimed the trial.
  */
 function setUp(bridge: BlamedRow = { connected: 2 }) {
   let [row, account, now]: [BlamedRow, BlamedRow, number] = [bridge, {}, startMs];
@@ -24,7 +24,7 @@ function setUp(bridge: BlamedRow = { connected: 2 }) {
     if (mark === 'turn') claim(resource);
     now += 10;
     const fault = kind ? new BridgeFault(kind as FaultKind, kind, { retryAfterMs }) : undefined;
-    const evidence = { account: name, resource, fault, sentAt, isIll: mark === 'ill' };
+    const evidence = { account: name, resource, fault, sentAt };
     row = bridgeAfter(row, evidence, circuitMs, now);
     if (name === 'main') account = accountAfter(account, evidence, now);
   };
@@ -239,7 +239,6 @@ it.each(kinds)('adverts of an account go one at a time after three have failed: 
 it.each([
   ['one of them fails again and again', ['main 1 transient', 'main 1 transient', 'main 1 transient']],
   ['one is answered well between', ['main 1 transient', 'main 2 transient', 'main 9', 'main 3 transient']],
-  ['one was known to be ill', ['main 1 transient', 'main 2 transient', 'main 3 transient ill']],
   ['the feed fails too', ['main 1 transient', 'main 2 transient', 'main feed transient']],
   ['another is unknown', ['main 1 transient', 'main 2 transient', 'main 3 not-found']],
   ['another was not sent', ['main 1 transient', 'main 2 transient', 'main 3 paused']],
