@@ -14,6 +14,7 @@ import { applicationOfText, pairOfText, Secret, textOfPair } from '../../../shar
 import { advertIn, pageIn, tokensIn } from '../../../shared/partner-api/answers.ts';
 import { faultOfAnswer, readErrorBody } from '../../../shared/partner-api/error-answers.ts';
 import { createAdvertHistories } from '../../../shared/state/advert-histories.ts';
+import { createBudgetStore } from '../../../shared/state/budget.ts';
 import { createFeedStates } from '../../../shared/state/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
@@ -76,7 +77,7 @@ const connects = [
 ];
 
 /** A store whose only row has this value. */
-async function storeWith(kind: 'history' | 'feed' | 'account', name: string, text: string) {
+async function storeWith(kind: 'history' | 'feed' | 'account' | 'bridge', name: string, text: string) {
   const store = createInMemoryStore();
   await store.put({ kind, name }, JSON.parse(text), 'absent');
   return store;
@@ -184,6 +185,12 @@ describe('what is nearly right is read, or refused without a word of it', () => 
       'the row of a feed',
       [{ ...feedState(), hush: marker }],
       async (text) => createFeedStates(await storeWith('feed', 'main/adverts', text)).list(),
+      asState,
+    ],
+    [
+      'the row of the rate budget',
+      [{ nextSlotMs: 1_795_176_000_000, hush: marker }],
+      async (text) => createBudgetStore(await storeWith('bridge', 'budget', text)).read(),
       asState,
     ],
     [

@@ -152,15 +152,6 @@ it('a fault of release 0.3.0 is newer than the problem beside it', async () => {
   expect((await stored())?.problem).toEqual(read);
 });
 
-it('feeds are listed by how long they waited, then by name', async () => {
-  for (const partnerAccount of ['late', 'early', 'b', 'a'])
-    await feedStates.register(feedState({ partnerAccount }));
-  for (const [index, partnerAccount] of ['early', 'late', 'main'].entries())
-    await take('a', now + index, { of: { ...key, partnerAccount } });
-  const names = (await feedStates.list()).map(({ partnerAccount }) => partnerAccount);
-  expect(names).toEqual(['a', 'b', 'early', 'late', 'main']);
-});
-
 it('an unreadable row hides only the list of its own account', async () => {
   await store.put({ kind: 'feed', name: 'other/adverts' }, { since: 7 }, 'absent');
   expect(await feedStates.ofAccount('main')).toEqual([feedState()]);
