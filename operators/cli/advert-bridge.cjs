@@ -1,12 +1,15 @@
-#!/usr/bin/env -S node --max-semi-space-size=16 --max-old-space-size=2000
+#!/usr/bin/env node
 // Starts the command line. In the package it runs the bundle, because Node does not run TypeScript inside node_modules;
 // in the repository it runs the source. This file is plain JavaScript, so that an old Node can print which version is
-// needed. The options keep the heap small, because V8 would otherwise let it grow with the load
-// (docs/decisions/0007-embedded-state.md).
+// needed.
 const { spawnSync } = require('node:child_process');
 const { existsSync } = require('node:fs');
 const { enableCompileCache } = require('node:module');
 const { join } = require('node:path');
+
+// They keep the heap of a run small, because V8 would otherwise let it grow with the load
+// (docs/decisions/0007-embedded-state.md). They do not stand in the first line, because the `env` of Alpine has no -S.
+const heap = ['--max-semi-space-size=16', '--max-old-space-size=2000'];
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 const words = process.argv.slice(2);
@@ -33,6 +36,12 @@ else {
 }
 
 function start() {
+  const isRun = words[0] === 'run' && !heap.every((option) => process.execArgv.includes(option));
+  // It has the same process ID then. Windows and older Nodes cannot.
+  if (isRun && process.execve && process.platform !== 'win32') {
+    const args = [process.execPath, ...process.execArgv, ...heap, ...process.argv.slice(1)];
+    process.execve(process.execPath, args, process.env);
+  }
   const { HTTPS_PROXY, https_proxy = HTTPS_PROXY } = process.env;
   if (https_proxy && !process.allowedNodeEnvironmentFlags.has('--use-env-proxy')) {
     console.error(

@@ -1,7 +1,9 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { expect, it } from 'vitest';
 import { bridgeFlags } from '../../../../tools/release/bridge-flags.ts';
+import { newFolder } from './run-cli.ts';
 
 /** What code that V8 has compiled is valid for. @see https://nodejs.org/api/v8.html#v8cacheddataversiontag */
 const tagWith = (flags: readonly string[]): string =>
@@ -17,7 +19,25 @@ it.skipIf(isOlder)('options of Node keep its own compiled modules valid', () => 
   expect(tagWith(bridgeFlags)).toBe(tagWith([]));
 });
 
-it('options of Node stand in the first line of the command', () => {
-  const [firstLine] = readFileSync('operators/cli/advert-bridge.cjs', 'utf8').split('\n');
-  expect(firstLine).toBe(`#!/usr/bin/env -S node ${bridgeFlags.join(' ')}`);
+const starter = 'operators/cli/advert-bridge.cjs';
+
+it('the command starts where env takes no options, as on Alpine', () => {
+  expect(readFileSync(starter, 'utf8').split('\n')[0]).toBe('#!/usr/bin/env node');
+});
+
+it.skipIf(!('execve' in process))('a run has the options of Node, in the same process', () => {
+  const folder = newFolder();
+  const preload = path.join(folder, 'preload.cjs');
+  writeFileSync(preload, 'console.log(JSON.stringify([process.pid, process.execArgv]));');
+
+  const env = { ...process.env, NODE_OPTIONS: `--require ${preload}` };
+  const args = [starter, 'run', '--local', path.join(folder, 'none')];
+  const { stdout, stderr, status } = spawnSync(process.execPath, args, { env, encoding: 'utf8' });
+
+  const [first, second, ...others] = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect([first[1], second, others]).toEqual([[], [first[0], bridgeFlags], []]);
+  expect([status, stderr]).toEqual([1, expect.stringMatching(/^advert-bridge: there is no bridge in .*\n$/)]);
 });
