@@ -123,8 +123,8 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
 const longFailingMs = 60_000;
 
 /**
- * Number of messages, without those of partner accounts that are stopped or paused by an operator, and those that wait until
- * the service answers any advert of their account well.
+ * Number of messages, without those of partner accounts that are stopped or paused by an operator, and those that wait for
+ * a later look, or until the service answers any advert of their account well.
  */
 async function messagesToDeliver(state: EmbeddedState, nowMs: number): Promise<number> {
   const { partnerAccounts, queue, aside, budgetStore, bookKeeper } = state;
@@ -136,7 +136,9 @@ async function messagesToDeliver(state: EmbeddedState, nowMs: number): Promise<n
       const isHeld = stopOf(account) || [bridge, account].some((one) => heldBy(one, 'operator', nowMs));
       if (isHeld) return queue.depth(account.name);
       const { since = nowMs } = blamingHold(account) ?? {};
-      return nowMs - since >= longFailingMs ? aside.count(account.name) : 0;
+      return nowMs - since >= longFailingMs
+        ? aside.count(account.name)
+        : aside.countLater(account.name, nowMs);
     }),
   );
   return excepted.reduce((left, count) => left - count, waiting);

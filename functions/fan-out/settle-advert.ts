@@ -15,6 +15,8 @@ const maxConflicts = 20;
 const conflictDelayMs = 1_000;
 /** The longest wait between two looks at an advert that is said to be gone, while no other of its account is answered well. */
 const longestLookMs = 300_000;
+/** What was published as gone without a witness is looked at once more: perhaps the service did not know any advert. */
+const lastLookMs = 3_600_000;
 
 /**
  * Brings one advert's history up to date and decides about its messages, which succeed or go back together.
@@ -73,6 +75,7 @@ async function attempt(
     return allDone(group, isEventOf(row, group) ? outcomeOf(row.status) : 'unchanged');
   }
 
+  let isAlone = false;
   if (observed.status === null) {
     // A time to come was written before a clock was set back: the wait begins anew.
     const isKnown = missingSince !== undefined && missingSince <= observed.receivedAt + clockToleranceMs;
@@ -83,13 +86,14 @@ async function attempt(
       // Confirmed by a second fetch.
       return askAgain(deps, group, waitMs);
     }
-    if (
-      settings.confirmUnavailableSeconds > 0 &&
-      !(await deps.witness.isGone(message, since, fetchDeadlineMs))
-    ) {
+    const isGone =
+      settings.confirmUnavailableSeconds === 0 ||
+      (await deps.witness.isGone(message, since, fetchDeadlineMs));
+    if (!isGone) {
       reportUnwitnessed(deps, message);
       return askAgain(deps, group, Math.min(observed.receivedAt - since, longestLookMs));
     }
+    isAlone = isGone === 'alone';
   }
 
   // Every event gets a number, even if it is not published. The copied fields come from the same answer as the status.
@@ -108,7 +112,8 @@ async function attempt(
   const written = await write({ sequence, status: observed.status, envelope, pending: true });
   if (!written || !(await publishPending(deps, message, written))) return undefined;
   reportAudit(deps, group, row.status, observed.status);
-  return allDone(group, outcomeOf(observed.status));
+  const done = allDone(group, outcomeOf(observed.status));
+  return isAlone ? [...askAgain(deps, [group[0]], lastLookMs), ...done.slice(1)] : done;
 }
 
 /**

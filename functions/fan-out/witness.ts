@@ -82,13 +82,20 @@ export function createWitness({ partnerAccounts, feedStates, adverts, clock }: W
     return isOtherThere(message, deadlineMs);
   }
 
-  /** @param since when the service first said that the advert is gone, ms since 1970 */
-  async function isGone(message: ChangedAdvert, since: number, deadlineMs: number): Promise<boolean> {
+  /**
+   * Whether to believe that the advert is gone: `alone`: without a witness.
+   * @param since when the service first said so, ms since 1970
+   */
+  async function isGone(
+    message: ChangedAdvert,
+    since: number,
+    deadlineMs: number,
+  ): Promise<boolean | 'alone'> {
     if (await isOtherWell(message, since, deadlineMs)) return true;
     // Rule: gone-needs-a-witness
     if (clock.now() - since < aloneMs) return false;
     const states = await feedStates.ofAccount(message.partnerAccount);
-    return states.some(({ lastSuccess }) => (knownSuccess(lastSuccess, clock.now()) ?? 0) > since);
+    return states.some(({ lastSuccess }) => (knownSuccess(lastSuccess, clock.now()) ?? 0) > since) && 'alone';
   }
 
   return { answeredWell, isOtherWell, isGone };

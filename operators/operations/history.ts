@@ -122,7 +122,10 @@ function isOnBus(row: AdvertRow | undefined, latest: AdvertEvent | undefined, pu
 }
 
 function historyOutcome(known: Known) {
-  const { row, waiting, givenUp, latest, latestPublished, queued } = known;
+  const { row, givenUp, latest, latestPublished, queued } = known;
+  // What was published as gone without a witness waits for another look.
+  const ofLatest = latestPublished === null ? undefined : latest?.detail.metadata.correlationId;
+  const waiting = known.waiting.filter(({ correlationId }) => correlationId !== ofLatest);
   const isUnconfirmed = row?.missingSince !== undefined;
   if (waiting.length > 0 && isUnconfirmed) return 'unconfirmed';
   if (waiting.some(({ place }) => place === 'queue')) return 'waits-in-queue';

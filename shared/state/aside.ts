@@ -114,6 +114,13 @@ export function createAside(store: Store) {
       return [...due, ...later].filter((one) => isDue(one, nowMs)).slice(0, most);
     },
 
+    /** Number of those that wait for longer than fan-out lets them wait by itself after a failure. */
+    async countLater(partnerAccount: string, nowMs: number): Promise<number> {
+      const [after, upTo] = [`${dueName(nowMs + longestOwnMs)}~`, lastName(0)];
+      const range = { after: `${partnerAccount}/${after}`, upTo: `${partnerAccount}/${upTo}` };
+      return (await list(partnerAccount, range, () => undefined)).filter((one) => !isDue(one, nowMs)).length;
+    },
+
     count: (partnerAccount: string): Promise<number> =>
       store.count('aside', { prefix: `${partnerAccount}/` }),
 

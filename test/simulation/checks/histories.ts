@@ -109,7 +109,11 @@ function check(world: SimWorld, { account, subject, answer, listings, isOver, is
   if (outcome === 'kept-off' && !isKeptOff) violated('nothing keeps it off');
 
   const isDead = (key: string) => deadLetters.some(({ message }) => message?.key === key);
-  const unsettled = listings.filter(({ key }) => !history.judged.has(key) && !isDead(key));
+  // What was published as gone without a witness waits for another look.
+  const ofLatest = latestPublished === null ? undefined : latest?.detail.metadata.correlationId;
+  const unsettled = listings.filter(
+    ({ key }) => !history.judged.has(key) && !isDead(key) && !key.startsWith(`${ofLatest}:`),
+  );
   if (unsettled.length > 0 && !isWaiting(answer)) violated(`${unsettled[0]?.key} never had an outcome`);
   if (outcome === 'dead-lettered' && !isJudged('dead-letter'))
     violated('none of its messages was dead-lettered');

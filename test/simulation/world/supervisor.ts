@@ -201,7 +201,12 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
 
   async function isIdle(): Promise<boolean> {
     const { waiting } = await state.bookKeeper.queue();
-    if (waiting > (await heldOf(plan.lostAccount))) return false;
+    const later = await Promise.all(
+      plan.accounts
+        .filter((account) => account !== plan.lostAccount)
+        .map((account) => state.aside.countLater(account, scheduler.now())),
+    );
+    if (waiting > later.reduce((all, one) => all + one, await heldOf(plan.lostAccount))) return false;
     if ([...unconnected].some((account) => account !== plan.lostAccount)) return false;
     const feeds = await state.feedStates.list();
     return feeds.every(

@@ -348,7 +348,26 @@ it('a lone advert is believed gone after 15 minutes of reading its feed', async 
   await world.round();
   expect(await kinds(listed)).toEqual(['hold']);
   world.clock.advance(minuteMs);
-  expect(await handle(listed)).toEqual([done('unavailable')]);
+
+  expect((await handle(listed)).map(secondsOf)).toEqual([3_600]);
+  expect(summary()).toEqual([[1, null, null]]);
+});
+
+it.each([
+  ['is still gone', () => undefined, 'unavailable', 1],
+  ['is there', () => world.service.know('1', 'active'), 'events', 2],
+])('a lone advert believed gone is looked at an hour later: it %s', async (_what, turn, outcome, events) => {
+  const listed = delivery();
+  world.service.remove('1');
+  await handle(listed);
+  world.clock.advance(15 * minuteMs);
+  await world.round();
+  await handle(listed);
+  world.clock.advance(60 * minuteMs);
+  turn();
+
+  expect(await handle(listed)).toEqual([done(outcome)]);
+  expect(summary()).toHaveLength(events);
 });
 
 it('a lone advert is not believed gone while its feed cannot be read', async () => {

@@ -81,6 +81,19 @@ it('run --until-idle ends with 3 when all adverts of an account fail', async () 
   expect(stderr).toContain('answers none of its adverts well (forbidden). Waiting: 2 changes; one tries');
 });
 
+it('run --until-idle does not wait for a last look in an hour', async () => {
+  const { inState, runUntilIdle } = await startConnected();
+  await inState(async ({ queue, partnerAccounts }) => {
+    const { generation = 0 } = (await partnerAccounts.read('main')) ?? {};
+    await queue.send([changedAdvert({ advertId: '1', generation })]);
+    const [delivery] = await queue.receive({ maxGroups: 1, maxPerGroup: 1, visibilityMs: 60_000 });
+    const wait = { dueMs: Date.now() + 3_600_000, forMs: 3_600_000 };
+    await queue.settle([settlement(delivery, { kind: 'hold', wait })]);
+  });
+
+  expect(await runUntilIdle()).toMatchObject({ exitCode: 0, stdout: '' });
+});
+
 it('run frees what a killed run held, and leaves its name', async () => {
   const { dir, runUntilIdle } = await startConnected();
   const state = openEmbeddedState(dir);
