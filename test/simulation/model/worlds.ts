@@ -299,14 +299,18 @@ function turningPlan(plan: Plan, random: Random): Plan {
   const advertIds = new Set(changes.flatMap(({ advertId }) => advertId ?? []));
   const first = pick<IllAnswer>(random, ['status-503', 'status-503', 'status-400', 'hangs']);
   const isBlock = random() < 0.7;
-  const blockedFeed = { of: 'feed', advertIds: new Set<string>(), answer: 'status-403' } as const;
-  const ills = accounts.flatMap((account): Ill[] => [
+  const blockedFeed = { of: 'feed', advertIds: new Set<string>(), fromMs: turnMs, untilMs } as const;
+  // Of several, each second one fails in another way, so that a trial does.
+  const answerOf = (index: number) => (index % 2 === 0 ? 'status-403' : 'status-503');
+  const ills = accounts.flatMap((account, index): Ill[] => [
     { key: `ill-${account}`, account, of: 'adverts', advertIds, answer: first, fromMs, untilMs: turnMs },
     {
       ...{ key: `worse-${account}`, account, of: 'adverts', advertIds },
       ...{ answer: isBlock ? 'status-403' : 'status-451', fromMs: turnMs, untilMs },
     },
-    ...(isBlock ? [{ ...blockedFeed, key: `feed-${account}`, account, fromMs: turnMs, untilMs }] : []),
+    ...(isBlock
+      ? [{ ...blockedFeed, key: `feed-${account}`, account, answer: answerOf(index) } as const]
+      : []),
   ]);
   const circuitSeconds = pick(random, [60, 300]);
   return { ...steady, changes, ills, circuitSeconds, turns: true, livesOneBatch: random() < 0.5 };
