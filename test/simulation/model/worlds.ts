@@ -134,7 +134,11 @@ export const worlds = {
     says: 'ten adverts of the only account answer badly for ten minutes, all others well (I8)',
     oneOf: seldom,
     change: (plan, random) =>
-      illPlan(plan, random, { of: 'adverts', adverts: 10, turns: 6, accounts: ['dune'] }),
+      illPlan(plan, random, {
+        ...{ of: 'adverts', adverts: 10, turns: 6, accounts: ['dune'] },
+        // Turns of hanging ones take the longest.
+        answers: [...badAnswers, ...Array<'hangs'>(badAnswers.length).fill('hangs')],
+      }),
   },
   'answers-turn': {
     says: 'all adverts are answered badly, and then badly in another way, or the address is blocked',
