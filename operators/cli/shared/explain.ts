@@ -12,7 +12,7 @@ import type { Target } from './target.ts';
 
 interface Explanation {
   readonly says: string;
-  readonly mend: string;
+  readonly mend: string | Readonly<Record<Target['kind'], string>>;
 }
 /** What the partner service does, by the kind of fault. */
 const service: Readonly<Record<string, Explanation>> = problems.service;
@@ -21,7 +21,7 @@ const service: Readonly<Record<string, Explanation>> = problems.service;
 export function explained(error: unknown, target: Target, baseUrl?: string): Error {
   if (error instanceof UsageError || error instanceof CommandError) return error;
   if (error instanceof BridgeFault && error.code === 'other-user')
-    return new UsageError(`${error.message}. ${userAdvice}`, { cause: error });
+    return new UsageError(problemOfFault(error, target, baseUrl).join('. '), { cause: error });
   // Tokens and the rate budget are read during a request: what is wrong there is not a fault of the partner service.
   const denial = denialOf(error);
   const own =
@@ -48,10 +48,6 @@ function awsProblem({ code, facts }: AwsFault, target: Target): Problem {
   return [filled(says, facts, target), filled(mend, facts, target) || undefined];
 }
 
-const userAdvice =
-  'Nothing was stored. Connect another user under another NAME, or give this NAME away with --new-user, which begins ' +
-  'anew. If it is the same user, add --same-user';
-
 function problemOfFault(
   { code, message, retryAfterMs = 0, status = 0 }: BridgeFault,
   target: Target,
@@ -62,12 +58,9 @@ function problemOfFault(
   if (!problem) return faultProblem(code, message, target) ?? [message];
   const facts = {
     message,
-    at: baseUrl === undefined ? '' : ` at ${baseUrl}`,
+    baseUrl,
     wait: retryAfterMs > 0 ? `${Math.ceil(retryAfterMs / 1000)} s` : 'a while',
-    set:
-      target.kind === 'local'
-        ? `Set it with \`${target.command('application --base-url URL …')}\``
-        : 'It is the setting partnerBaseUrl of the stack',
   };
-  return [filled(problem.says, facts, target), filled(problem.mend, facts, target)];
+  const mend = typeof problem.mend === 'object' ? problem.mend[target.kind] : problem.mend;
+  return [filled(problem.says, facts, target), filled(mend, facts, target)];
 }

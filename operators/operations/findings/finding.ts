@@ -57,12 +57,21 @@ export interface Found extends Partial<Finding> {
 
 export const maxNames = 5;
 
-/** @param text of problems.json: `{fact}` stands for a fact, `{advert-bridge words}` for a command for this bridge */
-export const filled = (
-  text: string,
-  facts: Readonly<Record<string, unknown>>,
-  { command }: Pick<Mends, 'command'>,
-): string =>
-  text.replaceAll(/\{(?:advert-bridge ((?:[^{}]|\{\w+\})*)|(\w+))\}/g, (_, words?: string, fact = '') =>
-    words === undefined ? String(facts[fact]) : command(filled(words, facts, { command })),
+type Facts = Readonly<Record<string, unknown>>;
+
+/**
+ * @param text of problems.json: `{fact}` stands for a fact, `{advert-bridge words}` for a command for this bridge; what is
+ * in `[brackets]` is left out if a fact in it is null, undefined or empty
+ */
+export const filled = (text: string, facts: Facts, { command }: Pick<Mends, 'command'>): string =>
+  withoutEmpty(text, facts).replaceAll(
+    /\{(?:advert-bridge ((?:[^{}]|\{\w+\})*)|(\w+))\}/g,
+    (_, words?: string, fact = '') =>
+      words === undefined ? String(facts[fact]) : command(filled(words, facts, { command })),
   );
+
+const withoutEmpty = (text: string, facts: Facts): string =>
+  text.replaceAll(/\[([^[\]]*)\]/g, (_, part: string) => {
+    const named = [...part.matchAll(/\{(\w+)\}/g)].map(([, fact = '']) => facts[fact]);
+    return named.some((fact) => fact === null || fact === undefined || fact === '') ? '' : part;
+  });

@@ -36,8 +36,7 @@ const sentence = (text: string, facts: Readonly<Record<string, unknown>>): strin
   printableLine(filled(text, facts, { command: String }));
 
 function answerFacts(known: KnownHistory) {
-  const { account, advertId, latest, row, givenUp, queued, feed, published } = known;
-  const { publishPartnerAccounts: accounts = [], publishStatuses: statuses = [] } = published;
+  const { account, advertId, latest, row, givenUp, queued, feed } = known;
   const [head] = known.waiting;
   return {
     ...givenUp,
@@ -48,27 +47,27 @@ function answerFacts(known: KnownHistory) {
     event: eventText(advertId, latest),
     hold: holdText(known),
     poll: feed?.problem?.reason,
-    setting: keepsOff(known)
-      ? `publishPartnerAccounts (${accounts.join(', ')}) does not name ${account.name}`
-      : `publishStatuses (${statuses.join(', ')}) names neither of its statuses`,
+    ...settingThatKeepsOff(known),
     missingSince: toInstant(row?.missingSince ?? 0),
-    listed: head ? ` at ${head.listedAt}` : '',
-    tried:
-      row?.tries === undefined
-        ? ''
-        : `, after ${row.tries} failed tries${row.fault ? ` (${row.fault})` : ''}`,
-    end: head?.until ? `of ${head.until}` : endOfWait(known),
+    listedAt: head?.listedAt,
+    tries: row?.tries,
+    rowFault: row?.tries === undefined ? undefined : row.fault,
+    ...endOfWait(known),
     notListed: queued > 0 ? 'handled' : 'listed by the feed',
   };
 }
 
-const keepsOff = ({ account, published: { publishPartnerAccounts: accounts } }: KnownHistory): boolean =>
-  accounts !== undefined && !accounts.includes(account.name);
+function settingThatKeepsOff({ account, published }: KnownHistory) {
+  const { publishPartnerAccounts: accounts, publishStatuses: statuses = [] } = published;
+  return accounts && !accounts.includes(account.name)
+    ? { accounts: accounts.join(', ') }
+    : { statuses: statuses.join(', ') };
+}
 
-const endOfWait = ({ account }: KnownHistory): string =>
-  blamingHold(account)
-    ? `once the service answers any advert of ${account.name} well`
-    : 'once nothing holds it up';
+function endOfWait({ account, advertId, waiting: [head] }: KnownHistory) {
+  if (head?.until) return { until: head.until };
+  return blamingHold(account) ? { witness: account.name } : { free: advertId };
+}
 
 function holdText({ account, hold, nowMs }: KnownHistory): string {
   if (!hold) return '';

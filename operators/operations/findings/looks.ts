@@ -29,7 +29,7 @@ function badAnswersText({ answers }: Status, nowMs: number): string {
   const recent = (answers?.minutes ?? []).filter(({ at }) => nowMs - Date.parse(at) < 2 * 60_000);
   const counts = Object.entries(recent.map((minute) => minute.counts).reduce(sumOf, {}));
   if (!counts.some(([kind, number]) => kind !== 'ok' && number >= manyAnswers)) return '';
-  return ` It answered lately: ${counts.map(([kind, number]) => `${number} ${kind}`).join(', ')}.`;
+  return counts.map(([kind, number]) => `${number} ${kind}`).join(', ');
 }
 
 export const alarmFound = ({ name, says: description, since }: RaisedAlarm): Found => ({
@@ -51,9 +51,9 @@ export const looks: Readonly<Record<string, Look>> = {
   'no-account'({ partnerAccounts, unreadable }) {
     if (unreadable.length > 0 || partnerAccounts.some(({ reason }) => reason !== 'disconnected'))
       return false;
-    const name = partnerAccounts.length === 1 ? partnerAccounts[0]?.name : undefined;
-    const who = name === undefined ? 'No partner account is connected' : `${name} is disconnected`;
-    return { who, name: name ?? 'NAME', changes: changes(changesInFlight(partnerAccounts)) };
+    const [one, another] = partnerAccounts;
+    const facts = { name: 'NAME', changes: changes(changesInFlight(partnerAccounts)) };
+    return one && !another ? { ...facts, name: one.name, entry: 'disconnected' } : facts;
   },
   'older-copy': ({ reusedHistories: names = [] }) =>
     names.length > 0 && { names: namesText(names, maxNames) },
@@ -66,27 +66,21 @@ export const looks: Readonly<Record<string, Look>> = {
   },
   'not-responding': ({ standstill }) => standstill !== null && standstill,
   'disk-full': ({ fullDisk }) => fullDisk !== null && fullDisk,
-  circuit: ({ circuit, pausedUntil: until }) =>
-    circuit && {
-      next:
-        until === null
-          ? 'The next request goes through as a trial.'
-          : `Nothing is sent until ${until}, then one request as a trial.`,
-    },
+  circuit: ({ circuit, pausedUntil: until }) => circuit && { until },
   held({ hold, circuit }, { nowMs }) {
     if (circuit || hold === null || hold.fault === 'rate-limited') return false;
     const { since, fault } = hold;
     // One that has just begun usually ends at the first trial.
     const isYoung = nowMs - Date.parse(since) < heldMs;
-    return { since, fault, tries: triesAt(hold), ...(isYoung && { severity: 'note', stops: 'unsure' }) };
+    return { since, fault, until: hold.until, ...(isYoung && { severity: 'note', stops: 'unsure' }) };
   },
-  'rate-limited'({ hold, pausedUntil }, { nowMs }) {
+  'rate-limited'({ hold }, { nowMs }) {
     if (hold?.fault !== 'rate-limited') return false;
     const { since, until } = hold;
     // Until a request succeeds: a service that asks for pauses again and again lets nothing through between them.
     const end = Math.max(nowMs, Date.parse(until ?? since));
     const severity = end - Date.parse(since) > maxPauseMs ? 'attention' : 'note';
-    return { since, until, severity, next: pausedUntil === null ? ' The next request tries again.' : '' };
+    return { since, until, severity };
   },
   resource: ({ resourceFaults = [] }) => resourceFaults.map(resourceFound),
   'secret-deleted': ({ secretsToBeDeleted = [], partnerAccounts }) =>
@@ -98,7 +92,7 @@ export const looks: Readonly<Record<string, Look>> = {
       return isUsed ? [{ secret, partnerAccount: name, stops: 'account' as const }] : [];
     }),
   'unreadable-row': ({ unreadable }) => unreadable.map((flaw) => ({ flaw })),
-  'operator-paused': ({ paused }) => paused !== null && { paused: pausedText(paused), since: paused.since },
+  'operator-paused': ({ paused }) => paused !== null && { ...pauseFacts(paused), since: paused.since },
   late(status, { nowMs }) {
     const { oldestWaitingSeconds: oldest, queue, paused, hold, partnerAccounts } = status;
     // What waits for the end of a stop or a pause has a finding of its own; a hold that has just begun has none yet.
@@ -123,9 +117,9 @@ export const looks: Readonly<Record<string, Look>> = {
     return {
       changes: changes(queue.waiting),
       oldest: Math.round(oldest),
-      takes: isSlowed ? '' : `, which takes at most ${duration(Math.ceil(takesSeconds))}`,
+      takes: isSlowed ? null : duration(Math.ceil(takesSeconds)),
       answers,
-      whose: names.length === 0 ? '' : ` of ${namesText(names, maxNames)}`,
+      names: namesText(names, maxNames),
       name: names.length === 1 ? names[0] : 'NAME',
       since: new Date(nowMs - oldest * 1000).toISOString(),
     };
@@ -147,7 +141,7 @@ export const looks: Readonly<Record<string, Look>> = {
         since,
         waiting,
         entry: state === 'gone' ? 'webhook-gone' : 'webhook',
-        answer: lastAnswer === null ? '' : ` (${lastAnswer})`,
+        lastAnswer,
         // A URL may be a secret, and is not shown.
         target: kind === 'webhook' ? 'URL' : address,
       };
@@ -157,7 +151,7 @@ export const looks: Readonly<Record<string, Look>> = {
       reason: output.reason,
       since: output.failingSince,
       stops: webhooks?.length === 0 ? 'all' : 'output',
-      others: webhooks?.length ? '; webhooks get theirs' : '',
+      webhooks: webhooks?.length || null,
     },
   backlog: ({ webhooks = [], outputEvents }) =>
     [...webhooks, ...(outputEvents ? [{ ...outputEvents, address: null }] : [])].flatMap(
@@ -165,18 +159,15 @@ export const looks: Readonly<Record<string, Look>> = {
         if (maxEvents === null || waiting < nearlyFull * maxEvents) return [];
         const name = address === null ? 'standard output' : `the ${kindOfReader(address)} ${address}`;
         const facts = { name, waiting, maxEvents };
-        if (waiting < maxEvents) return [{ ...facts, so: '', severity: 'attention', stops: 'nothing' }];
-        return [{ ...facts, so: `: ${givenUp} so far` }];
+        if (waiting < maxEvents) return [{ ...facts, severity: 'attention', stops: 'nothing' }];
+        return [{ ...facts, givenUp }];
       },
     ),
   alarm: ({ alarms }) => (alarms ?? []).map(alarmFound),
   unseen: ({ unseen = [] }) => unseen.map((each) => ({ unseen: each })),
 };
 
-const triesAt = (hold?: AccountStatus['hold']): string =>
-  `A bridge that runs tries again by itself${hold?.until ? ` after ${hold.until}` : ''}.`;
-const pausedText = ({ who, reason }: PrintedPause): string =>
-  `paused by ${who}${reason === null ? '' : ` (${reason})`}`;
+const pauseFacts = (pause: PrintedPause | null | undefined) => ({ who: pause?.who, why: pause?.reason });
 
 type Named = Pick<AccountStatus, 'name' | 'reason'> & Partial<AccountStatus>;
 
@@ -185,8 +176,7 @@ export const accountFacts = (account: Named, what: string, { kind }: Pick<Mends,
   name: account.name,
   reason: (what === 'held' ? null : account.reason) ?? account.hold?.fault ?? 'unknown',
   application: applicationWords(kind),
-  paused: account.paused ? pausedText(account.paused) : 'paused',
-  tries: triesAt(),
+  ...pauseFacts(account.paused),
   changes: changes(account.books?.inFlight ?? 0),
   lag: duration(account.lagSeconds ?? 0),
   refreshTokenExpiresAt: account.refreshTokenExpiresAt,

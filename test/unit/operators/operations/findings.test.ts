@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { exceptions } from '../../../../operators/operations/findings/finding.ts';
+import { exceptions, filled } from '../../../../operators/operations/findings/finding.ts';
 import {
   deliveryVerdict,
   type Finding,
@@ -328,6 +328,14 @@ it('says how long what waits takes, unless requests go out one by one', async ()
   expect(slowed?.says).toContain('the oldest for 180 s: ');
 });
 
+it.each([
+  [{ at: 'noon', n: 0 }, 'it ended at noon, 0 times'],
+  [{ at: null, n: 2 }, 'it ended, 2 times'],
+  [{ at: '', n: undefined }, 'it ended'],
+])('a sentence leaves out the bracketed part that has no fact: %j', (facts, expected) => {
+  expect(filled('it ended[ at {at}][, {n} times]', facts, { command: String })).toBe(expected);
+});
+
 it('the worst finding is the first', async () => {
   const { findings } = await lookAt({ ...one(bad), holds: [beginning], queue: { deadLetters: 1 } });
 
@@ -354,7 +362,7 @@ it('each problem can be shown, or names another one that can', () => {
       expect([code, severity, stops, says]).toEqual([
         ...[code, expect.stringMatching(/^(fault|attention|note)$/)],
         ...[expect.stringMatching(new RegExp(`^(all|late|nothing|${Object.keys(exceptions).join('|')})$`))],
-        expect.stringMatching(/[.}]$/),
+        expect.stringMatching(/[.}]\]?$/),
       ]);
       if (runbook) expect(headings).toContain(runbook);
     }
