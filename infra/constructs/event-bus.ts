@@ -70,7 +70,10 @@ export function eventBus(parent: Construct, id: string, settings: Settings): IEv
 /**
  * Denies everybody else to publish in the bridge's name, whatever their own policies allow: subscribers would believe a
  * forged event with a great generation, and then no true event of its advert any more. What AWS's own services do on the
- * bus, such as a replay of the archive, has no principal with an ARN.
+ * bus, such as a replay of the archive, has no principal with an ARN. The condition is what AWS advises in place of
+ * `NotPrincipal`; of a session, `aws:PrincipalArn` is the role's.
+ *
+ * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_notprincipal.html
  */
 export function reserveSource(
   parent: Construct,
