@@ -82,7 +82,7 @@ export async function callSafely(name: string, call: () => unknown): Promise<voi
 const sayings: Readonly<Record<Failure['stage'], readonly [problem: string, advice: string]>> = {
   refused: [
     'is refused',
-    ' Check that the rule sends the whole event to its target, without an input transformer. With onRefused, such records go to your dead-letter queue immediately.',
+    ' Check that the rule, or the subscriber of the bus, sends the whole event, without a transformer. With onRefused, such records go to your dead-letter queue immediately.',
   ],
   'dead-letter': [
     'is refused and could not be sent to the dead-letter queue',
@@ -99,7 +99,11 @@ const sayings: Readonly<Record<Failure['stage'], readonly [problem: string, advi
 function printFailure({ stage, error, events: [event], messageIds: [messageId, ...others] }: Failure): void {
   const [problem, advice] = error instanceof ClaimLostError ? ['has to wait', ''] : sayings[stage];
   const what = messageId === undefined ? 'an event' : `message ${messageId}`;
-  const which = event ? ` (${event['detail-type']} ${event.detail.metadata.eventId})` : '';
+  // Of a refused record, the events are those that wait for it.
+  const which =
+    event && !/^(refused|dead-letter)$/.test(stage)
+      ? ` (${event['detail-type']} ${event.detail.metadata.eventId})`
+      : '';
   const also = others.length > 0 ? `, with those that wait for it: ${others.join(', ')}` : '';
   const given = messageId === undefined ? '' : ' if the event source mapping has ReportBatchItemFailures';
   const text = `${what}${which} ${problem}: ${inShort(error)}. It is delivered again${given}${also}.${advice}`;

@@ -157,6 +157,17 @@ it.each<[string, EventHandlerOptions['onRefused'], number[], number]>([
   expect(printed.filter((line) => /message-[12] is refused/.test(line))).toHaveLength(lines);
 });
 
+it('a refused record of a FIFO queue is not named after the event behind it', async () => {
+  const { lambda } = subscriber();
+  const Records = ['nonsense', nth(1)].map((event, index) => anSqsRecord(event, `message-${index + 1}`, 'a'));
+
+  await expect(lambda({ Records })).rejects.toThrow();
+
+  expect(printed).toEqual([
+    expect.stringMatching(/message-1 is refused.* those that wait for it: message-2/),
+  ]);
+});
+
 it('a record without a body is returned, and the others are handled', async () => {
   const { lambda, seen } = subscriber();
   const Records = [{ messageId: 'bare' }, ...aLambdaEvent([nth(1)]).Records];
