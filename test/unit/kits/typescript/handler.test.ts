@@ -157,7 +157,7 @@ it.each<[string, EventHandlerOptions['onRefused'], number[], number]>([
   expect(printed.filter((line) => /message-[12] is refused/.test(line))).toHaveLength(lines);
 });
 
-it('a refused record of a FIFO queue is not named after the event behind it', async () => {
+it('a refused record of a FIFO queue is not named after a later event', async () => {
   const { lambda } = subscriber();
   const Records = ['nonsense', nth(1)].map((event, index) => anSqsRecord(event, `message-${index + 1}`, 'a'));
 
