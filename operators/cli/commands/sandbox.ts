@@ -17,17 +17,14 @@ Examples:
       // Fixed, so that copied commands remain valid.
       port: number('where it listens; 0: any free port', 0, 65_535, 4400),
       adverts: number('how many adverts exist from the start', 0, 1_000_000, 20),
-      latencyMs: number('how long each answer takes', 0, 600_000, 0),
       visibilityDelayMs: number('how long a change takes to show in the feed', 0, 86_400_000, 3000),
-      accessTokenSeconds: number('how long an access token is valid', 1, 31_536_000, 86400),
     },
   },
-  async ({ io, options: { accessTokenSeconds, ...options }, report }) => {
+  async ({ io, options, report }) => {
     const { startSandbox } = await import('../../../sandbox/server.ts');
     const stopped = io.untilStopped();
     const sandbox = await startSandbox({
       ...options,
-      accessTokenLifetimeSeconds: accessTokenSeconds,
       onFault: (error) => say(io, `sandbox: ${String(error)}`),
     });
     const { url, port, application, users } = sandbox;
