@@ -23,7 +23,8 @@ export interface Life {
   readonly startedAtMs: number;
   /** Resolves when the process has ended and all its output has been read. */
   readonly ended: Promise<Ended>;
-  /** Its standard error output so far. */
+  /** What it has written so far. */
+  stdout(): string;
   stderr(): string;
 }
 
@@ -58,7 +59,7 @@ function startLife(args: readonly string[], input = '', maxFileKib?: number): Li
   const { promise, resolve, reject } = Promise.withResolvers<Ended>();
   child.once('error', reject);
   child.once('close', (exitCode) => resolve({ exitCode, stdout, stderr }));
-  return { child, startedAtMs, ended: promise, stderr: () => stderr };
+  return { child, startedAtMs, ended: promise, stdout: () => stdout, stderr: () => stderr };
 }
 
 /** The result of the process, or undefined when it is still alive after `withinMs`. */
@@ -106,8 +107,9 @@ export async function startBridge(
   const { clientId } = service.application;
   const application = `application --base-url ${service.url} --client-id ${clientId} --client-secret-stdin`;
   await succeed(application, clientSecret);
-  for (const { name, refreshToken } of service.users)
-    await succeed(`connect ${name} --refresh-token-stdin --since ${since}`, refreshToken);
+  const connect = (name: string, refreshToken: string, more = '') =>
+    succeed(`connect ${name} --refresh-token-stdin${more}`, refreshToken);
+  for (const { name, refreshToken } of service.users) await connect(name, refreshToken, ` --since ${since}`);
   return {
     dir,
     service,
@@ -120,6 +122,10 @@ export async function startBridge(
       lives.push(life);
       return life;
     },
+    /** With another authorization of its user. */
+    connectAgain: (name: string) => connect(name, service.control.issueRefreshToken(name)),
+    /** What all runs have written to standard output so far. */
+    output: () => lives.map((life) => life.stdout()).join('\n'),
     status: async () => JSON.parse((await succeed('status --json')).stdout) as Status,
     /** Kills what still runs, and removes everything. */
     async remove(): Promise<void> {

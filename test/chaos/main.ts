@@ -6,9 +6,11 @@ import type { Verdict } from './check-bridge.ts';
 import { runFullDisk } from './full-disk.ts';
 import { runKills } from './kills.ts';
 import { runLockedState } from './locked-state.ts';
+import { runRefreshes } from './refreshes.ts';
 
 const runs: Readonly<Record<string, (options: Options) => Promise<Verdict>>> = {
   kills: runKills,
+  refreshes: runRefreshes,
   disk: runFullDisk,
   lock: runLockedState,
 };
