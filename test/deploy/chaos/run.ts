@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { errorShapes } from '../../../sandbox/state/answer.ts';
+import { pick } from '../../../sandbox/state/random.ts';
 import { advertsFeed } from '../../../shared/contract/messages.ts';
 import { checkHistories } from '../../chaos/check-histories.ts';
 import { until } from '../../helpers/until.ts';
@@ -6,6 +8,7 @@ import type { Deployment } from '../stack/deployment.ts';
 import { silenceMs } from '../stack/deployment.ts';
 import type { DrainReport } from '../stack/functions.ts';
 import { checkedEvent } from '../stack/histories.ts';
+import { answersInTurn } from './answers.ts';
 import { kill, outliveLease, outliveVisibility, refreshTwice } from './deaths.ts';
 import { ask, endLeases, type Scene, setScene } from './scene.ts';
 
@@ -42,6 +45,7 @@ export async function chaosSteps(deployment: Deployment): Promise<void> {
     for (let index = 0; index < count; index += 1) {
       const [name, play] = faults[index % faults.length] as (typeof faults)[number];
       weather.turn();
+      deployment.sandbox.control.change({ assumptions: { errorShape: pick(scene.random, errorShapes) } });
       while (weather.made() < (changes * (index + 1)) / count) weather.change();
       let attempts = 1;
       while (!(await play(scene))) {
@@ -51,6 +55,9 @@ export async function chaosSteps(deployment: Deployment): Promise<void> {
       say(`${name}, in ${attempts} attempts`);
     }
   });
+  await steps.check('chaos: the service refuses everything, each few seconds otherwise', () =>
+    answersInTurn(scene),
+  );
   await steps.check('chaos: afterwards every feed is read to its end, nothing waits', () => settle(scene));
   await steps.check(
     'chaos: every history is right, the books balance, nothing is dead-lettered',
