@@ -18,6 +18,8 @@ export interface ReadersOptions {
   readonly observer: Observer;
   /** Events that wait longer are given up. */
   readonly retentionHours: number;
+  /** The time before this run in which none was at work does not count. Default: 0 */
+  readonly idleMs?: number;
   /** If more events wait for one reader, the oldest are given up. */
   readonly maxEvents: number;
   readonly clock: Clock;
@@ -52,8 +54,8 @@ export async function openReaders(options: ReadersOptions) {
   const readers: Loop[] = lines ? [...deliveries, lines] : deliveries;
 
   let lookedAt = clock.now() - giveUpMs;
-  /** By how much the clock has jumped ahead during this run: what waited for seconds is not too old for it. */
-  let aheadMs = 0;
+  /** By how much the clock has jumped ahead, before this run or during it: what waited for seconds is not too old for it. */
+  let aheadMs = options.idleMs ?? 0;
 
   /** @returns the reader's position */
   async function giveUp(name: string, after?: number): Promise<number> {

@@ -18,6 +18,8 @@ const standstillMs = 30_000;
 export interface RunLock {
   /** Shows others that this process is at work; to be called at least every {@link beatMs}. */
   beat(nowMs: number): void;
+  /** How long no run has been at work, or by how much the clock is ahead: nobody can tell these apart. */
+  readonly idleMs: number;
   release(): void;
 }
 
@@ -38,7 +40,8 @@ export function takeRunLock(dir: string, name: string): RunLock {
   });
   try {
     guarded(file, () => lock.exec('BEGIN EXCLUSIVE'));
-    return { beat: startHeart(heartbeatFileIn(dir), name), release: () => lock.close() };
+    const idleMs = Math.max(0, Date.now() - (heartIn(dir)?.beatAt ?? Date.now()));
+    return { idleMs, beat: startHeart(heartbeatFileIn(dir), name), release: () => lock.close() };
   } catch (error) {
     lock.close();
     const isTaken = error instanceof StateError && error.code === 'state-in-use';

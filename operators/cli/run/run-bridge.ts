@@ -127,6 +127,7 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
     signal,
     retentionHours: webhookRetentionHours,
     maxEvents: options.webhookMaxEvents,
+    idleMs: lock.idleMs,
     webhooks: dryRun ? [] : webhooks,
     eventBuses: dryRun ? new Map() : await eventBusesOf(options.eventBus, observer),
     output: showsEvents ? lineOutputOf(io.stdout) : undefined,

@@ -62,7 +62,7 @@ async function setUp(
     return failure;
   }
   for (const each of [url, good]) await state.webhooks.setUp(each, { secret: aSecret(0), keepOld: false });
-  const open = () =>
+  const open = (idleMs = 0) =>
     openReaders({
       ...{
         state,
@@ -70,6 +70,7 @@ async function setUp(
         clock,
         retentionHours: 3,
         maxEvents,
+        idleMs,
         send,
         signal: new AbortController().signal,
       },
@@ -87,9 +88,9 @@ async function setUp(
     ...{ log: state.eventLog, webhooks: state.webhooks },
     run: (ms: number) => clock.run(begun + ms),
     stop: () => readers.stop(),
-    async reopen() {
+    async reopen(idleMs?: number) {
       sent.length = 0;
-      readers = await open();
+      readers = await open(idleMs);
     },
     counts: () => state.webhooks.list().find((webhook) => webhook.url === url),
     undelivered: () => readers.undelivered(),
@@ -154,6 +155,22 @@ it('readers give up nothing when a clock jumps ahead', async () => {
   wrong.byMs = 26 * hourMs;
   await run(5 * 60_000);
   wrong.byMs = 0;
+
+  await run(20 * 60_000);
+
+  expect(received[url]).toEqual(['1/1']);
+  expect(counts()).toMatchObject({ waiting: 0, givenUp: 0 });
+});
+
+it('readers give up nothing that waited while no run was at work', async () => {
+  const { publish, run, stop, reopen, received, wrong, counts } = await setUp((_event, at) =>
+    at < 10 * 60_000 ? down : delivered,
+  );
+  await publish('1/1');
+  await run(60_000);
+  await stop();
+  wrong.byMs = 26 * hourMs;
+  await reopen(26 * hourMs);
 
   await run(20 * 60_000);
 

@@ -117,3 +117,14 @@ it.each([
   expect(() => takeRunLock(dir, 'mine')).toThrow(message);
   lock.release();
 });
+
+it('the run lock tells for how long no run was at work', () => {
+  const dir = path.join(folder(), 'state');
+  const first = takeRunLock(dir, 'first');
+  first.beat(Date.now() - 3_600_000);
+  first.release();
+
+  const second = takeRunLock(dir, 'second');
+  expect([first.idleMs, second.idleMs >= 3_600_000]).toEqual([0, true]);
+  second.release();
+});
