@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { accountAfter, type BlamedRow, bridgeAfter } from '../../../../shared/domain/blame.ts';
 import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
-import { holdFor, withTrial } from '../../../../shared/domain/holds.ts';
+import { holdFor, holdOf, withTrial } from '../../../../shared/domain/holds.ts';
 
 const startMs = 1_000_000;
 const circuitMs = 1_800_000;
@@ -335,4 +335,33 @@ it('a pause begins although an earlier one is of a clock ahead', () => {
   answer('main 2 rate-limited');
 
   expect(waits('shop feed')).toBe(1_000);
+});
+
+it('all go on at once when a pause that the service asked for is over', () => {
+  const { answer, claim, pass, waits } = setUp();
+  answer('main 1 rate-limited');
+  pass(1_000);
+
+  claim('main 1');
+
+  expect(waits('main 2')).toBe(0);
+});
+
+it('adverts sent before their account goes one at a time hold nothing', () => {
+  const world = setUp();
+  world.answers('main 1 transient', 'main 2 transient', 'main 3 transient');
+  const before = world.account;
+
+  world.answer('main 4 transient');
+
+  expect(world.account).toBe(before);
+});
+
+it('the hold that ends last counts, of the bridge as of an account', () => {
+  const of = (kind: 'service' | 'token', forMs: number) => ({
+    holds: [{ kind, since: startMs, until: startMs + forMs, forMs }],
+  });
+
+  expect(holdOf(of('service', 1_000), of('token', 2_000), startMs)?.kind).toBe('token');
+  expect(holdOf(of('service', 3_000), of('token', 2_000), startMs)?.kind).toBe('service');
 });
