@@ -39,8 +39,11 @@ export interface BlamedRow extends Holder {
 
 /** After this many different adverts of an account have failed, its adverts are asked for one at a time. */
 const manyAdverts = 3;
-/** From the answer to one until the request for the next, ms: as long as the answer took, so that refused ones are soon over. */
-const mostGapMs = 1_000;
+/**
+ * The time from the answer to one of them until the request for the next: this part of the time since they began to go one
+ * at a time, so that a few refused ones are soon over and many do not fill a blocked address; and its maximum, ms.
+ */
+const [gapPart, mostGapMs] = [1 / 20, 5_000];
 /** The first pause, doubled each time up to the longest, ms; the service may ask for a longer one. */
 const [firstPauseMs, longestPauseMs] = [1_000, 60_000];
 
@@ -116,9 +119,10 @@ export function accountAfter<T extends BlamedRow>(row: T, answer: Evidence, now:
   if (!isOfAdvert(resource)) return row;
   if (!fault) return acquitted(row, sentAt, now);
   const isTelling = fault.mayBlame('more');
-  const forMs = isTelling ? Math.min(now - sentAt, mostGapMs) : 0;
-  const tried = { until: now + forMs };
   const single = blamingHold(row);
+  // Rule: gap-grows
+  const forMs = isTelling ? Math.min(Math.max(0, now - (single?.since ?? now)) * gapPart, mostGapMs) : 0;
+  const tried = { until: now + forMs };
   // The others were sent before it began to go one at a time.
   if (single) return single.tried?.by === resource ? withHold(row, { ...single, forMs, tried }) : row;
   if (!isTelling) return row;

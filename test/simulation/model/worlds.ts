@@ -290,19 +290,27 @@ function behindPlan(plan: Plan, random: Random): Plan {
   return { ...steady, changes, advertLagMs: 4_000, confirmUnchangedSeconds: 10 };
 }
 
-/** The steady world, with three hundred changes more, in which the answers turn bad, and then bad in another way. */
+/**
+ * The steady world, with three hundred changes more, in which the answers turn bad, and then bad in another way; or the
+ * changes wait already when the address of the only account is blocked.
+ */
 function turningPlan(plan: Plan, random: Random): Plan {
-  const accounts = pick(random, [['dune'], ['dune'], ['main', 'shop', 'beta', 'dune']]);
+  const isBurst = random() < 0.3;
+  const accounts = isBurst ? ['dune'] : pick(random, [['dune'], ['dune'], ['main', 'shop', 'beta', 'dune']]);
   const steady = steadyPlan(plan, random, accounts);
-  const [fromMs, turnMs, untilMs] = [3 * minuteMs, pick(random, [3, 4, 7]) * minuteMs, 13 * minuteMs];
+  // Some seconds after a poll of either interval.
+  const fromMs = 3 * minuteMs + (isBurst ? 3_000 : 0);
+  const untilMs = 13 * minuteMs;
+  const turnMs = isBurst ? fromMs : pick(random, [3, 4, 7]) * minuteMs;
+  const [moreFromMs, moreUntilMs] = isBurst ? [fromMs - 25_000, fromMs - 20_000] : [fromMs, untilMs];
   const more = Array.from({ length: 300 }, (_, index) => ({
     ...{ key: `more-${index}`, advertId: String(1_000 + index), status: 'new' },
-    ...{ atMs: between(random, fromMs, untilMs), account: pick(random, accounts) },
+    ...{ atMs: between(random, moreFromMs, moreUntilMs), account: pick(random, accounts) },
   }));
   const changes = [...steady.changes, ...more];
   const advertIds = new Set(changes.flatMap(({ advertId }) => advertId ?? []));
   const first = pick<IllAnswer>(random, ['status-503', 'status-503', 'status-400', 'hangs']);
-  const isBlock = random() < 0.7;
+  const isBlock = isBurst || random() < 0.7;
   const blockedFeed = { of: 'feed', advertIds: new Set<string>(), fromMs: turnMs, untilMs } as const;
   // Of several, each second one fails in another way, so that a trial does.
   const answerOf = (index: number) => (index % 2 === 0 ? 'status-403' : 'status-503');
@@ -317,7 +325,8 @@ function turningPlan(plan: Plan, random: Random): Plan {
       : []),
   ]);
   const circuitSeconds = pick(random, [60, 300]);
-  return { ...steady, changes, ills, circuitSeconds, turns: true, livesOneBatch: random() < 0.5 };
+  const lasting = ills.filter((ill) => ill.fromMs < ill.untilMs);
+  return { ...steady, changes, ills: lasting, circuitSeconds, turns: true, livesOneBatch: random() < 0.5 };
 }
 
 /**

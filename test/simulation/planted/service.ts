@@ -217,6 +217,12 @@ export const plantedInService: Planted = {
       'if (failing.length < 1)',
     ],
     [
+      'gap-grows',
+      'the longer adverts of an account have gone one at a time, the longer is the time between two of them',
+      '* gapPart, mostGapMs)',
+      '* 0, mostGapMs)',
+    ],
+    [
       'all-go-on',
       'adverts of an account go one at a time after several of them have failed',
       'if (failing.length < manyAdverts)',

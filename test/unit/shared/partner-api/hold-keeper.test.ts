@@ -75,7 +75,8 @@ it('a hold is made of evidence from several processes with one answer each', asy
   }
 
   expect((await main())?.holds).toMatchObject([{ kind: 'service', fault: 'transient' }]);
-  expect(await start().admit('main 4')).toBe('account-paused');
+  expect(await start().admit('main 4')).toBe('admitted');
+  expect(await start().admit('main 5')).toBe('account-paused');
 });
 
 it('a hold that could not be stored is made by the next answer', async () => {
