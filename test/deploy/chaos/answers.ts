@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../../helpers/until.ts';
 import { ask, type Scene } from './scene.ts';
 
 /** In this order: an outage, a blocked address, and refusals of any other kind. */
@@ -42,5 +43,10 @@ export async function answersInTurn(scene: Scene): Promise<void> {
   }
   // Otherwise the block lasts for a quarter of an hour, and a feed may wait for five minutes.
   await deployment.advertBridge.run(['resume', '--early']);
-  for (const name of names) await deployment.advertBridge.run(['poll', name]);
+  // A refresh that was killed keeps its account for two minutes.
+  for (const name of names) {
+    const isPolled = async () =>
+      (await deployment.advertBridge.run(['poll', name], '', { expected: [0, 1] })).code === 0;
+    await until(`a poll of ${name}`, isPolled, { withinMs: 150_000, everyMs: 2_000 });
+  }
 }

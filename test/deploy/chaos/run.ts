@@ -10,7 +10,7 @@ import type { DrainReport } from '../stack/functions.ts';
 import { checkedEvent } from '../stack/histories.ts';
 import { answersInTurn } from './answers.ts';
 import { kill, outliveLease, outliveVisibility, refreshTwice } from './deaths.ts';
-import { ask, endLeases, type Scene, setScene } from './scene.ts';
+import { ask, endLeases, type Scene, setScene, setTimeouts, usual } from './scene.ts';
 
 type Play = (scene: Scene) => Promise<boolean>;
 
@@ -68,6 +68,8 @@ export async function chaosSteps(deployment: Deployment): Promise<void> {
       assert.equal((await advertBridge.status()).queue.deadLetters, deadLetters);
     },
   );
+  // What follows has more to poll than eight seconds are enough for.
+  await setTimeouts(deployment, usual);
 }
 
 /** Ends the service's faults, and drains until nothing is left and nothing more reaches the subscriber. */

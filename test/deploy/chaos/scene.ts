@@ -32,20 +32,30 @@ export interface Scene {
  * takes seconds here. The visibility timeout is shorter than the function's, which AWS forbids, so that a frozen worker
  * outlives it. test/infra checks the stack's own values.
  */
-const timeoutSeconds = 8;
-export const visibilitySeconds = 3;
+const short = { drain: 8, fanOut: 8, refreshToken: 8, visibility: 3 };
+/** Those of the stack, but a visibility timeout with which the parts that follow do not wait for minutes. */
+export const usual = { drain: 90, fanOut: 60, refreshToken: 60, visibility: 20 };
+export const visibilitySeconds = short.visibility;
+
+/** @param timeouts all in seconds */
+export async function setTimeouts(
+  { cloud, outputs }: Deployment,
+  { visibility, ...functions }: typeof usual,
+): Promise<void> {
+  for (const stage of ['drain', 'fanOut', 'refreshToken'] as const) {
+    const changed = { FunctionName: outputs[`${stage}FunctionName`], Timeout: functions[stage] };
+    await cloud.lambda.send(new UpdateFunctionConfigurationCommand(changed));
+  }
+  const Attributes = { VisibilityTimeout: String(visibility) };
+  await cloud.sqs.send(new SetQueueAttributesCommand({ QueueUrl: outputs.queueUrl, Attributes }));
+}
 
 /** Connects partner accounts through the command line, and shortens the timeouts of the deployed resources. */
 export async function setScene(deployment: Deployment): Promise<Scene> {
   const { cloud, outputs, sandbox, options } = deployment;
   const names = ['anna', 'bert', 'cleo'];
   for (const name of names) await connectUser(deployment, name, 30);
-  for (const stage of ['drain', 'fanOut', 'refreshToken'] as const) {
-    const changed = { FunctionName: outputs[`${stage}FunctionName`], Timeout: timeoutSeconds };
-    await cloud.lambda.send(new UpdateFunctionConfigurationCommand(changed));
-  }
-  const Attributes = { VisibilityTimeout: String(visibilitySeconds) };
-  await cloud.sqs.send(new SetQueueAttributesCommand({ QueueUrl: outputs.queueUrl, Attributes }));
+  await setTimeouts(deployment, short);
   // On AWS, one mapping has several batches of a FIFO queue in flight, in the emulator only one.
   const FunctionName = outputs.fanOutFunctionName;
   const { EventSourceMappings: [mapping] = [] } = await cloud.lambda.send(

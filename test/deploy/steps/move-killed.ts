@@ -5,7 +5,7 @@ import { stateFileIn } from '../../../embedded/state/file/private-folder.ts';
 import { openEmbeddedState } from '../../../embedded/state/state.ts';
 import { movedTo } from '../../../operators/operations/move/moved-to.ts';
 import { createStore } from '../../../shared/aws/store.ts';
-import { withoutHolds } from '../../../shared/domain/holds.ts';
+import { withHold, withoutHolds } from '../../../shared/domain/holds.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { rowPorts } from '../../../shared/state/row-ports.ts';
 import { type Strike, startGate } from '../emulator/gate.ts';
@@ -40,6 +40,7 @@ export async function moveKilledSteps(deployment: Deployment, { dir, published }
   const from = subscriber.received.length;
   const ofFolders: Received[] = [];
   let copies = 0;
+  const paused = { kind: 'operator', since: Date.now(), who: 'the test' } as const;
 
   /** A copy with names and tokens of its own. */
   async function copyFolder(copy: number): Promise<string> {
@@ -137,6 +138,8 @@ export async function moveKilledSteps(deployment: Deployment, { dir, published }
         user === 'mover' ? 1 : 0,
         `dead letters of ${name}`,
       );
+      // The parts that follow have nothing to do with it.
+      await partnerAccounts.change(name, (account) => withHold(account, paused));
     }
   });
 }
