@@ -21,7 +21,6 @@ const fanOut = createFanOut({
   adverts: partner,
   answers: partner.answers,
   events: eventBuses(config),
-
   observer,
   clock: systemClock,
   random: Math.random,
@@ -29,7 +28,6 @@ const fanOut = createFanOut({
 });
 const settle = createBatchSettler({
   queue: { client: sqsClient(), url: config.queueUrl },
-
   books: state.store,
   aside: state.aside,
   observer,

@@ -30,7 +30,7 @@ export type SkipReason = 'duplicate' | 'stale' | 'no-handler';
 export interface EventHandlerOptions {
   /** The store of each advert's last applied position. */
   readonly positions: Positions;
-  /** An event without a function here counts as applied. Its detail type is printed warnOnce. */
+  /** An event without a function here counts as applied. Its detail type is printed once. */
   readonly on: EventFunctions;
   /**
    * Called for a record that is not an event: it should send the record to your dead-letter queue, with the reason.
@@ -215,7 +215,7 @@ const skip = ({ onSkipped }: Invocation, event: BridgeEvent, reason: SkipReason)
 
 type Warnings = ReturnType<typeof createWarnings>;
 
-/** Warnings about how a subscription is set up; each is printed warnOnce for each handler. */
+/** Warnings about how a subscription is set up; each is printed once for each handler. */
 function createWarnings() {
   const printed = new Set<string>();
   const origins = new Map<string, string>();

@@ -21,7 +21,6 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
     kind: bridge.host.kind,
     name: bridge.name,
     command: command('{}'),
-
     version,
     isReadOnly,
     again,

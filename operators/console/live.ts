@@ -48,7 +48,6 @@ export function createLive({ bridge, command, say, breaks }: ConsoleOptions, sho
     facts: null,
     findings: [],
     error: null,
-
     deadLetters: {},
     lastEvents: {},
     work: [],

@@ -77,7 +77,6 @@ async function withRoom(
   await auditResults.add(key, progress);
   return {
     ...progress,
-
     differing: [],
     neverPublished: [],
     unsettled: [],

@@ -159,7 +159,6 @@ function advertParts(fields: AdvertFields) {
   const common = commonParts(fields, names, (history) => `${history}/${advertId}/${sequence}`);
   const metadata: AdvertEvent['detail']['metadata'] = {
     ...common,
-
     sequence,
     listedAt,
     observedAt,

@@ -115,7 +115,6 @@ export async function openFolder(
 
   const bridge: FolderBridge = {
     ...state,
-
     state,
     requireBaseUrl,
     settings,

@@ -75,7 +75,6 @@ export async function openStack({ stack }: StackTarget, clients = stackClients()
     name,
     clock: systemClock,
     newId: randomUUID,
-
     ...ports,
     store,
     settings,

@@ -37,7 +37,6 @@ Examples:
         env: io.env,
         program: thisProgram(),
         place: target.kind === 'local' ? ['--local', target.dir] : ['--stack', target.stack],
-
         command: target.command,
         again: target.command(words.join(' ')),
         say: (text) => say(io, text),

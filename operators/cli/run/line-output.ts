@@ -22,7 +22,6 @@ export function lineOutputOf(stdout: Writable & { readonly fd?: number }): LineO
       write: async (bytes) => (await writeTo(fd, bytes)).bytesWritten,
       // Some file systems do not know it.
       sync: () => syncData(fd).catch(() => undefined),
-
       unreadBytes: 0,
       wholeBytes: isTorn === undefined ? 0 : Number.POSITIVE_INFINITY,
       identity,
@@ -36,7 +35,6 @@ export function lineOutputOf(stdout: Writable & { readonly fd?: number }): LineO
       }),
     unreadBytes: stat ? unreadBytes : 0,
     wholeBytes: stat === undefined ? Number.POSITIVE_INFINITY : stat.isFIFO() ? pipeBufferBytes : 0,
-
     identity,
     isTorn: false,
   };

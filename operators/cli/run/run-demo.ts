@@ -114,7 +114,6 @@ async function play({ io, target, sandbox }: Demo): Promise<undefined> {
       env: io.env,
       port: 0,
       again: `${programName()} demo`,
-
       isReadOnly: false,
       version: packageJson.version,
       say: (text) => say(io, text),

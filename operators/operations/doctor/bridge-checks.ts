@@ -50,10 +50,8 @@ const shownBy: Readonly<Record<string, string>> = {
   'not-responding': 'run',
   'older-copy': 'run',
   'dead-letters': 'dead-letters',
-
   'unreadable-row': 'partner-accounts',
   'no-account': 'partner-accounts',
-
   circuit: 'pause',
   'rate-limited': 'pause',
   'operator-paused': 'pause',

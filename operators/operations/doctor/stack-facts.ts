@@ -36,7 +36,6 @@ export function stackFacts(bridge: Bridge & { readonly outputs: StackOutputs }, 
     );
   return {
     ...bridgeFacts(bridge, place),
-
     outputs,
     secretNames,
     resourcesOf,
