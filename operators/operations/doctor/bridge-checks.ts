@@ -2,7 +2,7 @@
 
 import { advertsFeed } from '../../../shared/contract/messages.ts';
 import { forEachConcurrent } from '../../../shared/domain/concurrency.ts';
-import { type PartnerAccount, stopOf } from '../../../shared/domain/partner-account.ts';
+import { stopOf } from '../../../shared/domain/partner-account.ts';
 import { type Bridge, once } from '../bridge.ts';
 import { askFor } from '../connect-functions.ts';
 import { type Finding, findingsOf, type Mends, mendText, runbookPage } from '../findings/findings.ts';
@@ -97,7 +97,7 @@ export const pairCheck =
 
 /** Two names of one user have nearly all adverts in common; two users have at most some that changed hands. */
 const advertsLookedUp = 5;
-/** Each pair takes up to twelve reads, so all take some seconds. */
+/** Each pair takes up to ten reads, so all take some seconds. */
 const maxPairs = 200;
 const pairsAtOnce = 10;
 
@@ -107,18 +107,24 @@ const pairsAtOnce = 10;
  */
 const usersCheck: Check<BridgeFacts> = async ({ accounts, advertHistories }, report) => {
   const polled = (await accounts()).filter((account) => !stopOf(account));
-  const newestFirst = polled.toSorted((one, other) => other.generation - one.generation);
+  const newestFirst = polled
+    .toSorted((one, other) => other.generation - one.generation)
+    .map(({ name, generation }) => {
+      const owner = { partnerAccount: name, generation };
+      return { name, owner, sample: once(() => advertHistories.page(owner, undefined, advertsLookedUp)) };
+    });
   const pairs = newestFirst
     .flatMap((newer, index) =>
       newestFirst.slice(index + 1, index + 1 + maxPairs).map((older) => ({ newer, older })),
     )
     .slice(0, maxPairs);
 
+  type Known = (typeof newestFirst)[number];
   /** One that was connected later has only adverts that changed since, so both directions are looked at. */
-  async function hasAdvertsOf(one: PartnerAccount, other: PartnerAccount): Promise<boolean> {
-    const { advertIds } = await advertHistories.page(ownerOf(other), undefined, advertsLookedUp);
-    const owner = { ...ownerOf(one), feed: advertsFeed.name };
-    const rows = advertIds.map((advertId) => advertHistories.read({ ...owner, advertId }));
+  async function hasAdvertsOf({ owner }: Known, other: Known): Promise<boolean> {
+    const { advertIds } = await other.sample();
+    const key = { ...owner, feed: advertsFeed.name };
+    const rows = advertIds.map((advertId) => advertHistories.read({ ...key, advertId }));
     return (await Promise.all(rows)).filter((row) => row?.envelope).length * 2 > advertIds.length;
   }
   await forEachConcurrent(pairs, pairsAtOnce, async ({ newer, older }) => {
@@ -127,8 +133,6 @@ const usersCheck: Check<BridgeFacts> = async ({ accounts, advertHistories }, rep
   });
   return { pairs: pairs.length, all: (polled.length * (polled.length - 1)) / 2 };
 };
-
-const ownerOf = ({ name: partnerAccount, generation }: PartnerAccount) => ({ partnerAccount, generation });
 
 export const bridgeChecks: Checks<BridgeFacts> = {
   async 'application-credentials'({ ask }) {
