@@ -173,9 +173,8 @@ function reportAudit(
   if (!group.every(({ message }) => message.cause === 'audit')) return;
   const { partnerAccount, advertId } = group[0].message;
   observer.count(metrics.auditDifferences, 1);
-  observer.warn('an audit found that the latest event of an advert differed from the service', {
-    ...{ partnerAccount, advertId, published, actual },
-  });
+  const message = 'an audit found that the latest event of an advert differed from the service';
+  observer.warn(message, { partnerAccount, advertId, published, actual });
 }
 
 const allDone = (group: Group, outcome: Outcome): Settlement[] =>

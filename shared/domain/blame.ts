@@ -101,10 +101,9 @@ export function bridgeAfter<T extends BlamedRow>(
       accountOf(other) !== account || (row.connected === 1 && isOfAdvert(other) !== isOfAdvert(resource)),
   );
   if (!open && !isBlock) return row.failing ? row : { ...row, failing: [resource] };
-  return withHold(row, {
-    ...{ kind: 'circuit', fault: fault.code, reason: 'the service answers 403 to different requests' },
-    ...{ since: open?.since ?? now, until: now + circuitMs, forMs: circuitMs },
-  });
+  const reason = 'the service answers 403 to different requests';
+  const hold = { kind: 'circuit', fault: fault.code, reason } as const;
+  return withHold(row, { ...hold, since: open?.since ?? now, until: now + circuitMs, forMs: circuitMs });
 }
 
 /**

@@ -88,11 +88,7 @@ const byWeight = (one: Hold, other: Hold): number =>
   (ranks[other.kind] ?? 0) - (ranks[one.kind] ?? 0) || (endOfHold(other) > endOfHold(one) ? 1 : -1);
 
 /** The hold in force, of the bridge or of the account: a stop, an operator's, or else the one that ends last. */
-export const holdOf = (
-  bridge: Holder | undefined,
-  account: Holder | undefined,
-  now: number,
-): Hold | undefined =>
+export const holdOf = (bridge: Holder | undefined, account: Holder | undefined, now: number) =>
   [...(account?.holds ?? []), ...(bridge?.holds ?? [])]
     .filter((hold) => isInForce(hold, now))
     .sort(byWeight)[0];
@@ -129,12 +125,9 @@ const triedHold = ({ holds }: Holder, { resource }: Asking, now: number): Hold |
 /** The hold because of which the request is not sent now, with its end for that request. */
 export function holdFor(holder: Holder, asking: Asking, now: number) {
   const { isForTokens = false, isIll = false } = asking;
-  const inForce = holdOf(
-    undefined,
-    // Planted fault: tokens-held-back
-    withoutHolds(holder, ({ kind }) => isForTokens && holdMeanings[kind].isForPerson),
-    now,
-  );
+  // Planted fault: tokens-held-back
+  const concerning = withoutHolds(holder, ({ kind }) => isForTokens && holdMeanings[kind].isForPerson);
+  const inForce = holdOf(undefined, concerning, now);
   if (inForce || isForTokens) return inForce;
   const hold = triedHold(holder, asking, now);
   // Rule: healthy-before-ill
@@ -163,14 +156,12 @@ export function withoutHolds<T extends Holder>(holder: T, isOver: (hold: Hold) =
 
 /** The fault of a request that is not sent. @param account undefined: the whole bridge is on hold */
 export function heldFault(hold: Hold, account: string | undefined, nowMs: number): BridgeFault {
-  const { kind, reason, who } = hold;
-  const untilMs = endOfHold(hold);
+  const { kind, reason, until, who } = hold;
   const whose = account === undefined ? 'the whole bridge' : `partner account ${account}`;
   const by = who === undefined ? '' : ` by ${who}`;
   const why = reason === undefined ? '' : ` (${reason})`;
   const fault = holdMeanings[kind][account === undefined ? 'bridge' : 'account'];
   const verb = kind === 'authorization' ? 'is stopped' : 'is paused';
-  return new BridgeFault(fault, `${whose} ${verb}${by}${why}`, {
-    ...(Number.isFinite(untilMs) && { retryAfterMs: Math.max(1, untilMs - nowMs) }),
-  });
+  const wait = until === undefined ? {} : { retryAfterMs: Math.max(1, until - nowMs) };
+  return new BridgeFault(fault, `${whose} ${verb}${by}${why}`, wait);
 }

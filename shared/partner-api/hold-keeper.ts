@@ -82,7 +82,10 @@ export function createHoldKeeper(options: HoldKeeperOptions) {
     if (!isLonger || !fault) return;
     const { askedToWaitMs: askedMs } = fault;
     observer?.warn('requests are on hold because of the answers of the service', {
-      ...{ partnerAccount: name, reason: hold.reason, fault: fault.code, answer: fault.message },
+      partnerAccount: name,
+      reason: hold.reason,
+      fault: fault.code,
+      answer: fault.message,
       seconds: (hold.forMs ?? 0) / 1000,
       // The service asked for more than maxPauseSeconds: the bridge asks again earlier.
       ...(askedMs !== undefined && { askedSeconds: askedMs / 1000 }),
