@@ -74,15 +74,15 @@ export function createFanOut(options: FanOutDeps) {
     const untilMs = heldUntil(account.generation === generation ? account : undefined, bridge);
     if (isLong(untilMs)) return hold(group);
     if (untilMs > clock.now()) return sendBack(group, untilMs - clock.now(), random);
-    if (!blamingHold(account)) return undefined;
-    // The adverts of the account go one at a time, and another one has the turn.
+    // The adverts of the account go one at a time: another one has the turn, or had it when this one asked.
     if (fault.code === 'account-paused') {
       const { receives } = group[0];
       // Rule: refused-turns-go-aside
       if (receives > mostRefused) return hold(group);
       return sendBack(group, backoffMs(receives, { ...refused, random: () => 0.5 + random() / 2 }), random);
     }
-    return isOfService(fault) ? afterFault(deps, group, fault, { isAlike: true }) : undefined;
+    const isAlike = blamingHold(account) !== undefined;
+    return isAlike && isOfService(fault) ? afterFault(deps, group, fault, { isAlike }) : undefined;
   }
 
   /** Settles the messages of one advert together. Never rejects: the verdicts contain the faults. */

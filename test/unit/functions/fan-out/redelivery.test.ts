@@ -175,7 +175,13 @@ it('an advert is known to have failed only when it was asked for', async () => {
   expect(isIll).toEqual([false, false, true]);
 });
 
-it.each<FaultKind>(['paused', 'account-paused', 'operator-paused'])(
+it('a refused turn comes again in seconds when the trial has ended', async () => {
+  fail('account-paused', { retryAfterMs: 30_000 });
+
+  expect(await turnOf(world)).toEqual(['retry', 3_750]);
+});
+
+it.each<FaultKind>(['paused', 'operator-paused'])(
   'a message with %s, so never sent, is put aside after a day',
   async (code) => {
     fail(code, { retryAfterMs: 1_000 });
