@@ -14,7 +14,6 @@ import {
   holdsOf,
   sleepless,
   soon,
-  token,
 } from '../../../helpers/partner-api/fixtures.ts';
 import {
   cutOff,
@@ -204,35 +203,6 @@ it.each([
   expect((await faultOf(ask())).code).toBe('paused');
   clock.advance(600_001);
   expect(await ask()).toMatchObject({ status: 'active' });
-});
-
-it('a request renews its token before it tries the service after a hold', async () => {
-  const clock = createVirtualClock();
-  const store = createBudgetStore(createInMemoryStore());
-  const holds = holdsOf({ budget: createCachedBudget(store, clock), clock });
-  const current = async () => {
-    const budget = createCachedBudget(store, clock);
-    await budget.refresh();
-    const renewing = holdsOf({ budget, clock });
-    const resource = '/api/open/oauth/token';
-    await renewing.ready({ resource, isForTokens: true, isNext: true });
-    const answer = { account: undefined, resource, fault: undefined, sentAt: clock.now() };
-    await renewing.answered(answer);
-    return { token, version: '1', expiresAt: 0 };
-  };
-  const renewals = {
-    reject: () => undefined,
-    mayRenew: () => true,
-    counts: async () => undefined,
-    helped: async () => undefined,
-  };
-  const client = clientFor({ holds, clock, tokens: { current, ...renewals } });
-  service.next({ status: 429, headers: { 'retry-after': '1' } });
-  await faultOf(fetchWith(client, '7', { deadlineMs: clock.now() + 500 }));
-  clock.advance(10_000);
-
-  const options = { feed: 'adverts', generation: 1, deadlineMs: clock.now() + 5_000 } as const;
-  expect(await client.readAdvert('main', '7', options)).toMatchObject({ status: 'active' });
 });
 
 it('an answer is noted before the caller gets it, a repeated one never', async () => {

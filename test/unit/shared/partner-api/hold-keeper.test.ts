@@ -119,6 +119,15 @@ it('a hold gives the trial to another process when the first is silent', async (
   expect(await second.admit('main 9')).toBe('admitted');
 });
 
+it('a hold lets no request try when the claim cannot be stored', async () => {
+  const { clock, stored, first, second } = await setUp();
+  for (const advert of [1, 2, 3]) await first.answered('main', advert, 'transient');
+  clock.advance(5_000);
+  stored.change = () => Promise.reject(new BridgeFault('transient', 'throttled'));
+
+  expect(await second.admit('main 9')).toBe('transient');
+});
+
 it('good answers need no write', async () => {
   const { store, stored, first } = await setUp();
   await first.answered('main', 1);
@@ -149,6 +158,16 @@ it('a trial’s success ends both of two holds', async () => {
   await first.answered('main', 1);
 
   expect((await store.read()).holds).toBeUndefined();
+});
+
+it('a token request waits for no trial, and is none', async () => {
+  const { clock, store, first, second } = await setUp();
+  await holdBridge(store, serviceHold('circuit', startMs - 1));
+
+  expect(await first.enter('token', true)).toBe('admitted');
+  expect(await second.enter('main 1')).toBe('admitted');
+  clock.advance(1_001);
+  expect(await first.enter('token', true)).toBe('admitted');
 });
 
 it('a trial’s 429 for an account holds the whole bridge', async () => {
