@@ -443,6 +443,17 @@ it('messages aside are put back although another account’s cannot be read', as
   ]);
 });
 
+it('messages aside stay there when the queue does not accept them', async () => {
+  const { aside, queue } = world.state;
+  await putAside(['main', 'main']);
+  const [first] = await aside.list('main');
+  const sendAgain: DrainDeps['queue']['sendAgain'] = async () => new Set(first ? [first.etag] : []);
+
+  await drainWith({ queue: { ...queue, sendAgain } }).release(world.clock.now());
+
+  expect(await aside.list('main')).toEqual([first]);
+});
+
 it('notes of operators beside messages are logged once', async () => {
   const { aside, deadLetters } = world.state;
   await putAside(['main']);

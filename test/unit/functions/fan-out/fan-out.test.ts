@@ -515,7 +515,7 @@ it.each<[string, Partial<PartnerAccount> | undefined, string]>([
 
 it.each<[FaultKind, number | undefined, number, object]>([
   ['paused', 60_001, 60_001, { kind: 'hold' }],
-  ['paused', 60_001, 60_000, { kind: 'retry', delayMs: 60_000 }],
+  ['paused', 1_000, 60_000, { kind: 'retry', delayMs: 60_000 }],
   ['contract-broken', undefined, 60_001, { kind: 'hold' }],
   ['operator-paused', 2_000, 0, { kind: 'hold' }],
 ])('a fault decides about its message while the bridge pauses: %s, %s, %i', async (...given) => {

@@ -17,7 +17,7 @@ beforeEach(async () => {
   world = await createWorld();
   world.service.change('1', 'active');
   await world.round();
-  await handleOther(world.fanOut);
+  await handleNew('2');
   world.observer.lines.length = 0;
 });
 type Details = ConstructorParameters<typeof BridgeFault>[2];
@@ -33,12 +33,12 @@ const fail = (
 };
 const failAll = (code: FaultKind, details: Details) => fail(code, details, () => true);
 
-/** Another advert of the account, which is a witness when it is answered well. */
-async function handleOther({ handle }: World['fanOut']): Promise<void> {
+/** A new message; about another advert, which is a witness when it is answered well. */
+async function handleNew(advertId: string, { handle } = world.fanOut): Promise<void> {
   const generation = (await world.account())?.generation ?? 0;
-  world.service.know('2', 'active');
-  const message = changedAdvert({ advertId: '2', generation });
-  const delivery = { id: 'other', message, position: '1', receives: 1, sentAt: world.clock.now() };
+  world.service.know(advertId, 'active');
+  const message = changedAdvert({ advertId, generation });
+  const delivery = { id: 'new', message, position: '1', receives: 1, sentAt: world.clock.now() };
   await handle([delivery], world.options());
 }
 
@@ -124,6 +124,17 @@ it.each<[FaultKind, number]>([
   expect(await turnOf(world)).toEqual(['done', 0]);
 });
 
+it('a message does not age while it waits for any advert to succeed', async () => {
+  const hold = { kind: 'service', fault: 'transient', since: 0, until: 0, forMs: 0 } as const;
+  await world.partnerAccounts.change('main', (account) => withHold(account, hold));
+  failAll('transient', { status: 503, retryAfterMs: dayMs / 4 });
+  for (let turn = 0; turn < 5; turn += 1) expect(await turnOf(world)).toEqual(['hold', dayMs / 4]);
+  await world.partnerAccounts.change('main', (account) => withoutHolds(account, () => true));
+
+  fail('transient', { status: 500 });
+  expect((await turnOf(world))[0]).toBe('hold');
+});
+
 it('a message is given up at its second try after another advert succeeds', async () => {
   failAll('invalid-request', { status: 400 });
   for (let turn = 0; turn < 4; turn += 1) expect((await turnOf(world))[0]).not.toBe('dead-letter');
@@ -161,18 +172,20 @@ it('an advert is known to have failed only when it was asked for', async () => {
   const { adverts } = world.fanOutDeps;
   const isIll: unknown[] = [];
   const readAdvert: typeof adverts.readAdvert = (account, id, options) => {
-    isIll.push('isIll' in options && options.isIll);
+    if (id === '1') isIll.push('isIll' in options && options.isIll);
     return adverts.readAdvert(account, id, options);
   };
   const fanOut = createFanOut({ ...world.fanOutDeps, adverts: { readAdvert } });
   const observed = { ...world, handleBatch: () => world.handleBatch(10, fanOut) };
   fail('account-paused', { retryAfterMs: 1_000 });
   await turnOf(observed);
-  fail('transient', { status: 500 });
+  fail('forbidden', { status: 403 });
   await turnOf(observed);
   await turnOf(observed);
+  // What failed is known from the message, and a new one finds it in the advert's row.
+  await handleNew('1', fanOut);
 
-  expect(isIll).toEqual([false, false, true]);
+  expect(isIll).toEqual([false, false, true, true]);
 });
 
 it('a refused turn comes again in seconds when the trial has ended', async () => {

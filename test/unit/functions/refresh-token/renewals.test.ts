@@ -132,23 +132,35 @@ const samePair = () => {
   world.service.state.tokens = () => ({ ...tokens, expires_in: 86_400, scope: 'v2 read write' });
 };
 
-it('a rejected renewed token is renewed after 5 s, doubled to an hour', async () => {
-  samePair();
-  let stored = 0;
-  const { vault } = world.tokenDeps;
-  const { write } = vault;
-  vault.write = (...args) => {
-    stored += 1;
-    return write(...args);
-  };
+it.each<Rejection>(['token-rejected', 'expired'])(
+  'a pair that comes again is asked for after 5 s, doubled to an hour: %s',
+  async (because) => {
+    samePair();
+    let stored = 0;
+    const { vault } = world.tokenDeps;
+    const { write } = vault;
+    vault.write = (...args) => {
+      stored += 1;
+      return write(...args);
+    };
 
-  expect((await asked(['main'], 30 * minuteMs, 'token-rejected')).slice(0, 5)).toEqual([0, 5, 15, 35, 75]);
-  for (let tenMinutes = 0; tenMinutes < 2 * 144; tenMinutes += 1) {
-    await refresh('main', 'token-rejected');
-    world.clock.advance(10 * minuteMs);
+    expect((await asked(['main'], 30 * minuteMs, because)).slice(0, 5)).toEqual([0, 5, 15, 35, 75]);
+    for (let tenMinutes = 0; tenMinutes < 2 * 144; tenMinutes += 1) {
+      await refresh('main', because);
+      world.clock.advance(10 * minuteMs);
+    }
+    expect(stored).toBe(1);
+    expect((await world.account())?.renewal).toMatchObject({ forMs: 60 * minuteMs });
+  },
+);
+
+it('a renewal waits 5 s when the token before lived to its end', async () => {
+  for (let day = 0; day < 3; day += 1) {
+    world.clock.advance(dayMs);
+    await refresh('main', 'expired');
   }
-  expect(stored).toBe(1);
-  expect((await world.account())?.renewal).toMatchObject({ forMs: 60 * minuteMs });
+
+  expect((await world.account())?.renewal).toMatchObject({ forMs: 5_000 });
 });
 
 it('a pair is stored again when a late write of an older one replaced it', async () => {
