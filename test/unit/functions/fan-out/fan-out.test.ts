@@ -476,6 +476,15 @@ it('a batch handles only risky messages when one came over 300 times', async () 
   ]);
 });
 
+it('a message is not given up when its advert’s row cannot be written', async () => {
+  const write = () => Promise.reject(new Error('throttled'));
+  const advertHistories = { ...world.state.advertHistories, write };
+
+  expect(await handleWith({ advertHistories }, delivery({}, { receives: 301 }))).toMatchObject([
+    { kind: 'retry' },
+  ]);
+});
+
 const write = (change: Partial<PartnerAccount>) =>
   world.partnerAccounts.change('main', (account) => ({ ...account, ...change }));
 

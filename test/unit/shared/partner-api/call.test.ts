@@ -108,7 +108,9 @@ it.each([
 
 it('a GET finds an advert gone after 404 once a request was answered well', async () => {
   const client = clientFor();
-  service.next({ status: 404 });
+  // The token endpoint may have another path than the API.
+  service.next({ body: JSON.stringify({ access_token: 'a', refresh_token: 'r' }) }, { status: 404 });
+  await client.requestTokens(application, refresh, soon());
 
   expect((await faultOf(fetchWith(client, '7'))).code).toBe('wrong-path');
   await fetchWith(client, '8');

@@ -141,6 +141,16 @@ it('an expired token is renewed before use unless another process did', async ()
   expect(asked).toEqual(['2 expired']);
 });
 
+it('a token is used as long as the row says when its pair came again', async () => {
+  const { current, clock, state, asked } = setUp();
+  state.row = { token: { version: '1', expiresAt: startMs + 7_200_000, usedAt: 0 } };
+  await current();
+  clock.advance(3_600_000);
+
+  expect(await current()).toBe('access-1');
+  expect(asked).toEqual([]);
+});
+
 it('a renewed token is used until rejected although this clock disagrees', async () => {
   const { current, tokens, state, asked, outcomes } = setUp();
   state.expiresAt = startMs - 1;
