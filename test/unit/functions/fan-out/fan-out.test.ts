@@ -340,6 +340,15 @@ it('an advert is believed gone when another one is answered well', async () => {
   expect(world.service.fetched.slice(-2)).toEqual(['1', '2']);
 });
 
+it('a witness that fails is not asked for again by the next advert', async () => {
+  world.service.know('2', 'active');
+  await handle(delivery({ advertId: '2' }));
+  fail('invalid-request', { status: 400 });
+  for (const advertId of ['1', '3', '1', '3']) await handle(delivery({ advertId }));
+
+  expect(world.service.fetched).toEqual(['2', '1', '3', '1', '2', '3']);
+});
+
 it('a lone advert is believed gone after 15 minutes of reading its feed', async () => {
   const listed = delivery();
   world.service.remove('1');

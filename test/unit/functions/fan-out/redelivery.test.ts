@@ -142,6 +142,14 @@ it('a message is given up at its second try after another advert succeeds', asyn
   expect((await turnOf(world))[0]).toBe('dead-letter');
 });
 
+it('a message is not given up by several tries after one good answer', async () => {
+  fail('forbidden', { status: 403 });
+  await turnOf(world);
+  await handleNew('2');
+  failAll('forbidden', { status: 403 });
+  for (let turn = 0; turn < 8; turn += 1) expect((await turnOf(world))[0]).not.toBe('dead-letter');
+});
+
 it('processes that live for one batch judge a message alike', async () => {
   failAll('invalid-request', { status: 400 });
   for (let turn = 0; turn < 6; turn += 1) {

@@ -141,6 +141,17 @@ it.each(['transient', 'rate-limited', 'paused', 'client-rejected'] as const)(
   },
 );
 
+it('a refresh takes no lock after a process stood still past its deadline', async () => {
+  const write: RefreshDeps['partnerAccounts']['change'] = (...changed) => {
+    world.clock.advance(60_001);
+    return world.partnerAccounts.change(...changed);
+  };
+  const partnerAccounts = { ...world.partnerAccounts, change: write };
+
+  expect(await refresh({}, { ...world.tokenDeps, partnerAccounts })).toMatchObject({ fault: 'account-busy' });
+  expect(world.service.grants).toEqual([]);
+});
+
 it('several requests make one refresh, also after a dead process’s lock', async () => {
   const rejectedVersion = await version();
   const clock = { ...world.clock, sleep: () => new Promise<void>((resolve) => setImmediate(resolve)) };

@@ -301,6 +301,13 @@ it('adverts in single file go on together after any good answer', () => {
   expect(world.account).toEqual({});
 });
 
+it('adverts in single file ignore good answers to earlier requests', () => {
+  const world = single();
+  world.answer('main 9', { sentAt: startMs });
+
+  expect(world.account.holds).toHaveLength(1);
+});
+
 it('adverts in single file keep what somebody else ordered', () => {
   const hold = { kind: 'operator', since: 1, who: 'me' } as const;
   const row = { holds: [hold, { kind: 'service', since: 1, until: 1, fault: 'transient' }] } as const;
