@@ -1,4 +1,6 @@
 import type { alarms } from '../../../shared/contract/names.ts';
+import { printableLine } from '../../../shared/domain/text.ts';
+import type problems from './problems.json';
 
 /** A section of docs/operate/runbook.md: each has the name of an alarm (a test compares them). */
 type Section = Lowercase<(typeof alarms)[keyof typeof alarms]>;
@@ -24,19 +26,7 @@ export interface Finding {
 }
 
 /** What is not delivered while it lasts, of which there is more or less; `late`: everything, but later. */
-type Stops = 'all' | 'late' | 'account' | 'nothing' | keyof typeof exceptions;
-
-/** For the first line of `status`. */
-export const exceptions = {
-  unsure: 'the last requests failed',
-  advert: 'not what it gave up on',
-  webhook: 'not to every webhook',
-  output: 'not to standard output',
-  oldest: 'not every event',
-  unreadable: 'not what cannot be read',
-  'without-token': 'not once tokens run out',
-  unknown: 'it is not known how late',
-};
+type Stops = 'all' | 'late' | 'nothing' | keyof typeof problems.delivery.exceptions;
 
 /** What a remedy depends on. */
 export interface Mends {
@@ -69,6 +59,10 @@ export const filled = (text: string, facts: Facts, { command }: Pick<Mends, 'com
     (_, words?: string, fact = '') =>
       words === undefined ? String(facts[fact]) : command(filled(words, facts, { command })),
   );
+
+/** Without a command in it. */
+export const sentence = (text: string, facts: Facts): string =>
+  printableLine(filled(text, facts, { command: String }));
 
 const withoutEmpty = (text: string, facts: Facts): string =>
   text.replaceAll(/\[([^[\]]*)\]/g, (_, part: string) => {

@@ -7,13 +7,13 @@ import { printableLine } from '../../../shared/domain/text.ts';
 import { namesText, type Problem } from '../errors.ts';
 import type { ResourceFault, Status } from '../printed.ts';
 import {
-  exceptions,
   type Finding,
   type FindingOptions,
   type Found,
   filled,
   type Mends,
   maxNames,
+  sentence,
 } from './finding.ts';
 import { accountFacts, looks, resourceFound } from './looks.ts';
 import problems from './problems.json' with { type: 'json' };
@@ -87,10 +87,17 @@ function finding(entry: Entry, found: Found, mends: Mends): Finding {
   };
 }
 
+const { verdicts, exceptions } = problems.delivery;
+
 interface Delivery {
-  readonly how: 'delivering' | 'partly' | 'late' | 'not';
+  readonly how: keyof typeof verdicts;
   readonly says: string;
 }
+
+const verdict = (how: Delivery['how'], facts: object): Delivery => ({
+  how,
+  says: sentence(verdicts[how], { ...facts }),
+});
 
 /** The first line of `status`: does it deliver? */
 export function deliveryVerdict({ partnerAccounts }: Status, findings: readonly Finding[]): Delivery {
@@ -100,32 +107,25 @@ export function deliveryVerdict({ partnerAccounts }: Status, findings: readonly 
   const connected = partnerAccounts.filter(({ reason }) => reason !== 'disconnected');
   const [ofAll] = hit.length === connected.length ? stopping : [];
   const cause = findings.find(({ stops }) => stops === 'all') ?? ofAll;
-  if (cause) return { how: 'not', says: `Not delivering${causeText(cause)}` };
+  if (cause) return verdict('not', cause);
   const delayed = findings.filter(({ stops }) => stops === 'late');
   const late = delayed.find(({ partnerAccount }) => partnerAccount === null) ?? delayed[0];
-  if (late) return { how: 'late', says: `Late${causeText(late)}` };
-  const parts = Object.entries(exceptions).filter(([part]) => findings.some(({ stops }) => stops === part));
+  if (late) return verdict('late', late);
   // The hold of an account that has just begun is no finding yet.
   const tried = partnerAccounts.filter(
     ({ name, hold, attention }) => (hold || attention.includes('poll-failed')) && !hit.includes(name),
   );
-  const all = [
-    ...(hit.length > 0 ? [`not for ${namesText(hit, maxNames)}`] : []),
-    ...(tried.length > 0
-      ? [
-          `the last requests for ${namesText(
-            tried.map(({ name }) => name),
-            maxNames,
-          )} failed`,
-        ]
-      : []),
-    ...parts.map(([, says]) => says),
-  ];
-  if (all.length === 0) return { how: 'delivering', says: 'Delivering.' };
-  return { how: 'partly', says: `Delivering, but ${all.join(', and ')}.` };
+  const failed = tried.map(({ name }) => name);
+  const found = new Set<string>(findings.map(({ stops }) => stops));
+  if (failed.length > 0) found.add('requests');
+  const facts = { stopped: namesText(hit, maxNames), failed: namesText(failed, maxNames) };
+  const parts = Object.entries(exceptions).flatMap(([stops, says]) =>
+    found.has(stops) ? [sentence(says, facts)] : [],
+  );
+  return parts.length === 0
+    ? verdict('delivering', {})
+    : verdict('partly', { exceptions: parts.join(', and ') });
 }
-
-const causeText = ({ since, says }: Finding): string => `${since === null ? '' : ` since ${since}`}: ${says}`;
 
 /** What to do, with the command in backticks, or the section of the runbook; empty when it ends by itself. */
 export function mendText({ advice, mend, runbook }: Partial<Finding>): string {

@@ -1,11 +1,10 @@
 /** Makes the sentences of `history` from what is known of an advert; problems.json has them. */
 import type { AdvertEvent } from '../../../shared/contract/events.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
-import { blamingHold, heldFault } from '../../../shared/domain/holds.ts';
-import { printableLine } from '../../../shared/domain/text.ts';
+import { blamingHold } from '../../../shared/domain/holds.ts';
 import type { KnownHistory } from '../history.ts';
 import type { AdvertHistory } from '../printed.ts';
-import { filled } from './finding.ts';
+import { sentence } from './finding.ts';
 import problems from './problems.json' with { type: 'json' };
 
 /** What `history --json` prints. */
@@ -31,9 +30,6 @@ export function printedHistory(known: KnownHistory): AdvertHistory {
       .join(' '),
   };
 }
-
-const sentence = (text: string, facts: Readonly<Record<string, unknown>>): string =>
-  printableLine(filled(text, facts, { command: String }));
 
 function answerFacts(known: KnownHistory) {
   const { account, advertId, latest, row, givenUp, queued, feed } = known;
@@ -69,12 +65,14 @@ function endOfWait({ account, advertId, waiting: [head] }: KnownHistory) {
   return blamingHold(account) ? { witness: account.name } : { free: advertId };
 }
 
-function holdText({ account, hold, nowMs }: KnownHistory): string {
+function holdText({ account, hold }: KnownHistory): string {
   if (!hold) return '';
-  const { kind, since, until } = hold;
-  const { message } = heldFault(hold, account.holds?.includes(hold) ? account.name : undefined, nowMs);
-  if (kind === 'authorization') return `${message} since ${toInstant(since)}`;
-  return `${message} until ${until === undefined ? 'it is resumed' : toInstant(until)}`;
+  const { kind, since, until, ...about } = hold;
+  const whose = account.holds?.includes(hold) ? `partner account ${account.name}` : 'the whole bridge';
+  const facts = { ...about, whose, since: toInstant(since), until: toInstant(until ?? 0) };
+  const { stopped, paused, open } = problems.history.holds;
+  if (kind === 'authorization') return sentence(stopped, facts);
+  return sentence(until === undefined ? open : paused, facts);
 }
 
 const statusText = (status: string | null): string => status ?? 'unavailable';

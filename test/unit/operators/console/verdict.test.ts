@@ -40,40 +40,54 @@ const until = '1970-01-01T00:00:20.000Z';
 const waiting = { ...account, state: 'paused', reason: '503', hold: { kind: 'feed' }, nextTrial: until };
 const disconnected = { ...account, state: 'stopped', reason: 'disconnected' };
 
+const note = { ...finding, severity: 'note' };
+const fault = { ...finding, severity: 'fault' };
+const tries = (names: string) => `The last poll of ${names} failed; trying again: 503.`;
+const gone =
+  'The console does not answer. If it has ended, start it again, and open the address that it prints:';
+
 it.each([
-  ['All well', seen()],
-  ['Waiting', seen({}, { findings: [{ ...finding, severity: 'note', what: 'no-account' }] })],
-  ['Looking', { events: [], isCutOff: false }],
-  ['Cut off', { ...seen(), isCutOff: true }],
-  ['Cut off', { ...seen(), isCutOff: true, refused: 'x' }],
-  ['Not readable', seen({}, { error: 'gone' })],
-  ['Trying again', seen(failing)],
-  ['Trying again', seen({ partnerAccounts: [waiting] })],
-  ['All well', seen({ partnerAccounts: [disconnected] })],
-  ['Waiting', seen({}, { findings: [{ ...finding, severity: 'note', what: 'rate-limited' }] })],
-  ['All well', seen({}, { findings: [{ ...finding, severity: 'note' }] })],
-  ['1 needs attention', seen(failing, { findings: [{ ...finding, severity: 'fault' }] })],
-] as const)('the title of the page begins with %s', (title, received) => {
-  expect(verdictOf(received, 0).title).toBe(title);
+  ['well', 'All well', 'Changes of the partner account are delivered as events.', seen()],
+  [
+    ...['well', 'All well', 'Changes of both partner accounts are delivered as events.'],
+    seen({ partnerAccounts: [account, disconnected] }),
+  ],
+  [
+    ...['well', 'All well', 'Changes of all 3 partner accounts are delivered as events.'],
+    seen({ partnerAccounts: [account, account, account] }),
+  ],
+  ['well', 'All well', /^Changes of/, seen({}, { findings: [note] })],
+  ['unknown', 'Looking', 'Reading the bridge.', { events: [], isCutOff: false }],
+  ['fault', 'Cut off', gone, { ...seen(), isCutOff: true }],
+  [
+    ...['fault', 'Cut off', 'The console does not know this page. To go on, reload it'],
+    { ...seen(), isCutOff: true, refused: 'reload it' },
+  ],
+  ['fault', 'Not readable', 'The bridge cannot be read: it is gone', seen({}, { error: 'it is gone' })],
+  ['attention', 'Waiting', 'It is so.', seen({}, { findings: [{ ...note, what: 'no-account' }] })],
+  ['attention', 'Waiting', 'It is so.', seen({}, { findings: [{ ...note, what: 'rate-limited' }] })],
+  ['attention', 'Trying again', tries('main'), seen({ partnerAccounts: [waiting] })],
+  ['attention', 'Trying again', tries('second and 1 other'), seen(failing)],
+  [
+    ...['attention', 'Trying again', tries('main and 2 others')],
+    seen({ partnerAccounts: [waiting, ...failing.partnerAccounts] }),
+  ],
+  ['fault', '1 needs attention', 'It is so.', seen(failing, { findings: [fault] })],
+  [
+    ...['attention', '2 need attention', 'It is so. And 1 more, below.'],
+    seen({}, { findings: [{ ...finding, severity: 'attention' }, fault] }),
+  ],
+] as const)('the page is %s and begins with "%s": %s', (tone, title, says, received) => {
+  const { sentence, ...verdict } = verdictOf(received as Received, 0);
+  expect(verdict).toMatchObject({ tone, title });
+  expect(sentence).toEqual(typeof says === 'string' ? says : expect.stringMatching(says));
 });
 
 const cutOff = { ...seen(), isCutOff: true };
-it('a page that is cut off names the command when the console ended', () => {
-  const { sentence, command, passing } = verdictOf(cutOff, 12_000);
-  expect(sentence).toMatch(/start it again.*:$/);
+it('a page that is cut off names the command that starts the console again', () => {
+  const { command, passing } = verdictOf(cutOff, 12_000);
   expect(command).toBe('advert-bridge console --local x');
   expect(passing).toBe('What you see is 12 s old.');
-});
-
-it('a page that is cut off shows the answer of a console started again', () => {
-  const { sentence } = verdictOf({ ...cutOff, refused: 'open the address' }, 0);
-  expect(sentence).toMatch(/To go on, open the address$/);
-});
-
-it('the page says that the last poll failed, and of how many accounts', () => {
-  const { sentence, tone } = verdictOf(seen({ partnerAccounts: [waiting, ...failing.partnerAccounts] }), 0);
-  expect(tone).toBe('attention');
-  expect(sentence).toBe('The last poll of main and 2 others failed; trying again: 503.');
 });
 
 it.each([

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { exceptions, filled } from '../../../../operators/operations/findings/finding.ts';
+import { filled } from '../../../../operators/operations/findings/finding.ts';
 import {
   deliveryVerdict,
   type Finding,
@@ -361,7 +361,11 @@ it('each problem can be shown, or names another one that can', () => {
       const { severity = '', says = '', stops = 'nothing', runbook } = entry;
       expect([code, severity, stops, says]).toEqual([
         ...[code, expect.stringMatching(/^(fault|attention|note)$/)],
-        ...[expect.stringMatching(new RegExp(`^(all|late|nothing|${Object.keys(exceptions).join('|')})$`))],
+        ...[
+          expect.stringMatching(
+            new RegExp(`^(all|late|nothing|${Object.keys(problems.delivery.exceptions).join('|')})$`),
+          ),
+        ],
         expect.stringMatching(/[.}]\]?$/),
       ]);
       if (runbook) expect(headings).toContain(runbook);
