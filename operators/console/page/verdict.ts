@@ -1,5 +1,7 @@
 import { are, count, duration } from '../../operations/figures.ts';
+import { sentence } from '../../operations/findings/finding.ts';
 import type { Facts, Finding, Received } from '../snapshot.ts';
+import verdicts from './verdicts.json' with { type: 'json' };
 
 export interface Verdict {
   /** How the page's title begins. */
@@ -12,11 +14,12 @@ export interface Verdict {
   readonly passing?: string | undefined;
 }
 
-const verdict = (tone: Verdict['tone'], title: string, sentence: string): Verdict => ({
-  title,
-  sentence,
-  tone,
-});
+/** Of an entry of verdicts.json. */
+function verdict(code: keyof typeof verdicts, facts: object, passing?: string): Verdict {
+  const { tone, title, says } = verdicts[code];
+  const fill = (text: string) => sentence(text, { ...facts });
+  return { tone: fill(tone) as Verdict['tone'], title: fill(title), sentence: fill(says), passing };
+}
 
 /** Those that need somebody, the worst first, as they are found. */
 export const needing = (findings: readonly Finding[]): Finding[] =>
@@ -26,44 +29,32 @@ export const needing = (findings: readonly Finding[]): Finding[] =>
 export function verdictOf(received: Received, nowMs: number): Verdict {
   const { snapshot, isCutOff } = received;
   if (isCutOff) return cutOff(received, nowMs);
-  if (snapshot?.error)
-    return verdict('fault', 'Not readable', `The bridge cannot be read: ${snapshot.error}`);
-  if (!snapshot?.facts) return verdict('unknown', 'Looking', 'Reading the bridge.');
+  if (snapshot?.error) return verdict('not-readable', snapshot);
+  if (!snapshot?.facts) return verdict('looking', {});
   const { facts, findings } = snapshot;
   const passing = nextTrial(facts, snapshot.bridge.pollSeconds, nowMs);
   // A bridge that tries again has a sentence of its own below.
   const urgent = needing(findings).filter(({ what }) => what !== 'poll-failed');
-  const [worst] = urgent;
-  if (worst) {
-    const others = urgent.length === 1 ? '' : ` And ${urgent.length - 1} more, below.`;
-    const title = urgent.length === 1 ? '1 needs attention' : `${urgent.length} need attention`;
-    const tone = worst.severity === 'fault' ? 'fault' : 'attention';
-    return { ...verdict(tone, title, worst.says + others), passing };
-  }
+  const [worst, ...less] = urgent;
+  if (worst && less.length === 0) return verdict('one', worst, passing);
+  if (worst) return verdict('several', { ...worst, number: urgent.length, others: less.length }, passing);
   const held = findings.find(({ what }) => ['held', 'rate-limited', 'no-account'].includes(what));
-  if (held) return { ...verdict('attention', 'Waiting', held.says), passing };
+  if (held) return verdict('waiting', held, passing);
   const [trying, ...others] = facts.partnerAccounts.filter(isTrying);
   if (trying) {
     const whose = [trying.name, others.length > 0 && are(others.length, 'other', 'others')];
-    const failed = `The last poll of ${whose.filter(Boolean).join(' and ')} failed`;
-    const sentence = `${failed}; trying again: ${trying.reason ?? trying.hold?.fault}.`;
-    return { ...verdict('attention', 'Trying again', sentence), passing };
+    const names = whose.filter(Boolean).join(' and ');
+    return verdict('trying', { names, reason: trying.reason ?? trying.hold?.fault }, passing);
   }
   const { length } = facts.partnerAccounts;
   const some = length === 2 ? 'both partner accounts' : `all ${count(length)} partner accounts`;
-  const accounts = length === 1 ? 'the partner account' : some;
-  return verdict('well', 'All well', `Changes of ${accounts} are delivered as events.`);
+  return verdict('well', { accounts: length === 1 ? 'the partner account' : some });
 }
 
 function cutOff({ snapshot, refused }: Received, nowMs: number): Verdict {
   const passing = snapshot && `What you see is ${duration((nowMs - snapshot.at) / 1000)} old.`;
-  if (refused !== undefined) {
-    const sentence = `The console does not know this page. To go on, ${refused}`;
-    return { ...verdict('fault', 'Cut off', sentence), passing };
-  }
-  const sentence =
-    'The console does not answer. If it has ended, start it again, and open the address that it prints:';
-  return { ...verdict('fault', 'Cut off', sentence), command: snapshot?.bridge.again, passing };
+  if (refused !== undefined) return verdict('refused', { refused }, passing);
+  return { ...verdict('ended', {}, passing), command: snapshot?.bridge.again };
 }
 
 /** Whether the last request for it failed, which its state alone does not say. */
