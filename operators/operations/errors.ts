@@ -1,5 +1,7 @@
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
+import errors from './errors.json' with { type: 'json' };
+import { sentence } from './sentences.ts';
 
 /** The command line or a setting is wrong: exit code 2. */
 export class UsageError extends Error {
@@ -31,6 +33,14 @@ export class CommandError extends Error {
     this.mend = mend ?? null;
     this.code = code;
   }
+}
+
+type Entries = Readonly<Record<keyof typeof errors, { readonly says: string; readonly mend?: string }>>;
+
+/** Why an operation cannot go on, by errors.json. */
+export function failed(code: keyof typeof errors, facts: Readonly<Record<string, unknown>>): CommandError {
+  const { says, mend } = (errors as Entries)[code];
+  return new CommandError(sentence(says, facts), { mend: mend && sentence(mend, facts) });
 }
 
 export const applicationWords = (kind: 'local' | 'stack'): string =>

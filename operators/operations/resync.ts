@@ -6,7 +6,7 @@ import { advertsFeed } from '../../shared/contract/messages.ts';
 import { earlierOf } from '../../shared/domain/clock.ts';
 import type { FeedState } from '../../shared/state/feed-states.ts';
 import { type Bridge, silentObserver } from './bridge.ts';
-import { CommandError } from './errors.ts';
+import { failed } from './errors.ts';
 import type { Resynced } from './printed.ts';
 
 export interface ResyncOptions {
@@ -40,7 +40,7 @@ export async function resync(
   async function read(): Promise<FeedState> {
     const state = (await feedStates.ofAccount(partnerAccount)).find(({ feed }) => feed === advertsFeed.name);
     if (state) return state;
-    throw new CommandError(`the feed of ${partnerAccount} is not known: connect it again`);
+    throw failed('no-feed', { name: partnerAccount });
   }
   const before = await read();
   const { generation } = before;

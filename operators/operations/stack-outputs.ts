@@ -5,7 +5,7 @@ import {
   type Stack,
 } from '@aws-sdk/client-cloudformation';
 import { outputs } from '../../shared/contract/names.ts';
-import { CommandError } from './errors.ts';
+import { type CommandError, failed } from './errors.ts';
 import { allPages } from './stack-clients.ts';
 
 type OutputKey = keyof typeof outputs;
@@ -33,14 +33,8 @@ export async function readStackOutputs(client: CloudFormationClient, place: stri
   const all = bridgesIn(found);
   const [one, ...others] = bridge === undefined ? all : all.filter((each) => each.bridgeName === bridge);
   if (one && others.length === 0) return one;
-  if (all.length > 0)
-    throw new CommandError(
-      `stack ${stack} has the bridges ${bridgeNamesIn(found).join(', ')}: name one of them with --stack`,
-    );
-  throw new CommandError(
-    `stack ${stack} (${found.StackStatus}) has not the outputs of a bridge: it is no Advert Bridge, or its deployment has not ended`,
-    { mend: 'Deploy it with `npx cdk deploy`, or name another one with --stack' },
-  );
+  if (all.length > 0) throw failed('several-bridges', { stack, bridges: bridgeNamesIn(found).join(', ') });
+  throw failed('no-bridge', { stack, status: found.StackStatus });
 }
 
 /** In a stack with more than one bridge, outputs begin with the bridge's construct path (infra/advert-bridge.ts). */
@@ -67,10 +61,5 @@ async function missingStack(stack: string, client: CloudFormationClient): Promis
     () => [],
   );
   const bridges = stacks.flatMap(bridgeNamesIn).join(', ');
-  const there = bridges && `. The bridges there: ${bridges}`;
-  const says = `there is no stack ${stack} in region ${await client.config.region()} of this AWS account${there}`;
-  const mend =
-    'Deploy it with `npx cdk deploy`, name another one with --stack, choose another region with AWS_REGION, or give ' +
-    '--local DIR for an embedded bridge';
-  return new CommandError(says, { mend });
+  return failed('no-stack', { stack, region: await client.config.region(), bridges });
 }

@@ -4,9 +4,9 @@ import { StateError } from '../../../embedded/state/file/state-error.ts';
 import { ShapeError } from '../../../shared/contract/checks.ts';
 import { asBridgeFault, BridgeFault } from '../../../shared/domain/faults.ts';
 import { CommandError, type Problem, UsageError } from '../../operations/errors.ts';
-import { filled } from '../../operations/findings/finding.ts';
 import { faultProblem } from '../../operations/findings/findings.ts';
 import problems from '../../operations/findings/problems.json' with { type: 'json' };
+import { filled } from '../../operations/sentences.ts';
 import { type AwsFault, awsFaultOf, denialOf } from './aws-fault.ts';
 import type { Target } from './target.ts';
 

@@ -1,5 +1,5 @@
 import { are, count, duration } from '../../operations/figures.ts';
-import { sentence } from '../../operations/findings/finding.ts';
+import { sentence } from '../../operations/sentences.ts';
 import type { Facts, Finding, Received } from '../snapshot.ts';
 import verdicts from './verdicts.json' with { type: 'json' };
 

@@ -3,7 +3,8 @@
  * check finds is a code and facts: doctor.json has the sentences.
  */
 import { type Clock, systemClock } from '../../../shared/domain/clock.ts';
-import { filled, type Mends } from '../findings/finding.ts';
+import type { Mends } from '../findings/finding.ts';
+import { filled } from '../sentences.ts';
 import doctor from './doctor.json' with { type: 'json' };
 
 export interface Result {

@@ -1,5 +1,4 @@
 import type { alarms } from '../../../shared/contract/names.ts';
-import { printableLine } from '../../../shared/domain/text.ts';
 import type problems from './problems.json';
 
 /** A section of docs/operate/runbook.md: each has the name of an alarm (a test compares them). */
@@ -46,26 +45,3 @@ export interface Found extends Partial<Finding> {
 }
 
 export const maxNames = 5;
-
-type Facts = Readonly<Record<string, unknown>>;
-
-/**
- * @param text of problems.json: `{fact}` stands for a fact, `{advert-bridge words}` for a command for this bridge; what is
- * in `[brackets]` is left out if a fact in it is null, undefined or empty
- */
-export const filled = (text: string, facts: Facts, { command }: Pick<Mends, 'command'>): string =>
-  withoutEmpty(text, facts).replaceAll(
-    /\{(?:advert-bridge ((?:[^{}]|\{\w+\})*)|(\w+))\}/g,
-    (_, words?: string, fact = '') =>
-      words === undefined ? String(facts[fact]) : command(filled(words, facts, { command })),
-  );
-
-/** Without a command in it. */
-export const sentence = (text: string, facts: Facts): string =>
-  printableLine(filled(text, facts, { command: String }));
-
-const withoutEmpty = (text: string, facts: Facts): string =>
-  text.replaceAll(/\[([^[\]]*)\]/g, (_, part: string) => {
-    const named = [...part.matchAll(/\{(\w+)\}/g)].map(([, fact = '']) => facts[fact]);
-    return named.some((fact) => fact === null || fact === undefined || fact === '') ? '' : part;
-  });

@@ -6,15 +6,8 @@ import type { FaultKind } from '../../../shared/domain/faults.ts';
 import { printableLine } from '../../../shared/domain/text.ts';
 import { namesText, type Problem } from '../errors.ts';
 import type { ResourceFault, Status } from '../printed.ts';
-import {
-  type Finding,
-  type FindingOptions,
-  type Found,
-  filled,
-  type Mends,
-  maxNames,
-  sentence,
-} from './finding.ts';
+import { filled, sentence } from '../sentences.ts';
+import { type Finding, type FindingOptions, type Found, type Mends, maxNames } from './finding.ts';
 import { accountFacts, looks, resourceFound } from './looks.ts';
 import problems from './problems.json' with { type: 'json' };
 

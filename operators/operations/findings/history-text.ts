@@ -4,7 +4,7 @@ import { toInstant } from '../../../shared/domain/clock.ts';
 import { blamingHold } from '../../../shared/domain/holds.ts';
 import type { KnownHistory } from '../history.ts';
 import type { AdvertHistory } from '../printed.ts';
-import { sentence } from './finding.ts';
+import { sentence } from '../sentences.ts';
 import problems from './problems.json' with { type: 'json' };
 
 /** What `history --json` prints. */

@@ -17,7 +17,7 @@ import type { Store } from '../../../shared/ports/store.ts';
 import type { VersionedPair } from '../../../shared/ports/tokens.ts';
 import type { Bridge } from '../bridge.ts';
 import { askFor } from '../connect-functions.ts';
-import { CommandError } from '../errors.ts';
+import { failed } from '../errors.ts';
 import type { StackOutputs } from '../stack-outputs.ts';
 import { type Remembering, rowsToMove } from './move-rows.ts';
 import { type MovedTo, movedTo, noteMove } from './moved-to.ts';
@@ -73,22 +73,12 @@ export async function move(folder: Folder, stack: Stack, options: MoveOptions): 
   const { place, dryRun, onProgress } = options;
   const { queueUrl } = stack.outputs;
   const begun = await movedTo(folder);
-  if (begun && begun.queueUrl !== queueUrl) throw goneElsewhere(begun);
-  if (new URL(folder.baseUrl).href !== new URL(stack.outputs.partnerBaseUrl).href)
-    throw new CommandError(
-      `the stack asks the partner service at ${stack.outputs.partnerBaseUrl}, the folder asks ${folder.baseUrl}`,
-      {
-        mend: 'Deploy a stack with this partnerBaseUrl',
-      },
-    );
+  if (begun && begun.queueUrl !== queueUrl)
+    throw failed('moved-elsewhere', { stack: begun.stack, are: begun.isDone ? 'were' : 'are being' });
+  const [here, there] = [folder.baseUrl, stack.outputs.partnerBaseUrl];
+  if (new URL(here).href !== new URL(there).href) throw failed('other-service', { here, there });
   const undelivered = folder.undelivered();
-  if (undelivered.length > 0)
-    throw new CommandError(
-      `events wait in the folder, which the stack would not deliver: ${undelivered.join('; ')}`,
-      {
-        mend: 'Deliver them with `run --until-idle` and the same readers, or end a reader with `webhook URL --forget`',
-      },
-    );
+  if (undelivered.length > 0) throw failed('undelivered', { events: undelivered.join('; ') });
   const accounts = await folder.partnerAccounts.list();
   const plan: (MovedAccount & { readonly account: PartnerAccount; readonly total: number })[] = [];
   for (const account of accounts) {
@@ -112,14 +102,6 @@ export async function move(folder: Folder, stack: Stack, options: MoveOptions): 
   return facts;
 }
 
-const goneElsewhere = ({ stack, isDone }: MovedTo) =>
-  new CommandError(
-    `the accounts of this folder ${isDone ? 'were' : 'are being'} moved to another stack: ${stack}`,
-    {
-      mend: `Name that one, in its AWS account and region: --stack ${stack}`,
-    },
-  );
-
 /** @returns whether an earlier call has moved the account @throws {CommandError} if the stack has another one */
 async function hasStack(
   { partnerAccounts, store }: Stack,
@@ -129,16 +111,11 @@ async function hasStack(
   const there = await partnerAccounts.read(name);
   if (there && !there.moving && begun) return true;
   if (there?.moving && there.generation === generation) return false;
-  if (there)
-    throw new CommandError(`the stack knows a partner account ${name} already`, {
-      mend: `If that one is not needed: \`disconnect ${name} --forget\` there. Otherwise run the two side by side`,
-    });
-  if (begun) throw new CommandError(`the stack has forgotten ${name}, so its history cannot go on there`);
+  if (there) throw failed('name-taken', { name });
+  if (begun) throw failed('forgotten', { name });
   const books = await store.list('books', { prefix: `${name}/` });
   if (books.some((row) => Number(row.name.split('/')[1]) >= generation))
-    throw new CommandError(`the stack has published a later history of ${name}, which it has forgotten`, {
-      mend: `Begin a still later one in the folder: \`connect ${name} --new-history\``,
-    });
+    throw failed('later-history', { name });
   return false;
 }
 
@@ -164,9 +141,7 @@ async function isSameApplication({ applicationSecret }: Folder, stack: Stack): P
   if (answer.kind !== 'authorize') throw new BridgeFault('malformed-state', 'the stack names no application');
   const { clientId } = await applicationSecret.read();
   if (new URL(answer.url).searchParams.get('client_id') === clientId.reveal()) return true;
-  throw new CommandError('the stack has the credentials of another application at the partner service', {
-    mend: 'Tokens are valid for the one that they were given to: move to a stack of its own',
-  });
+  throw failed('other-application', {});
 }
 
 /** From now on the name belongs to this move, and nobody can connect it. */
@@ -202,7 +177,7 @@ async function moveAccount(
   const row = await rowOn(stack, folder, account, current);
   // The commit: from here on the account is the stack's.
   const moved = await stack.partnerAccounts.change(name, (there) => (there.moving ? row : undefined));
-  if (!moved) throw new CommandError(`the stack has forgotten ${name} while it was moved there`);
+  if (!moved) throw failed('forgotten-meanwhile', { name });
 }
 
 /** Under the lock of its tokens, so that no command refreshes them now; later none does, because the account is stopped. */

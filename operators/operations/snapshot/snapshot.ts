@@ -1,7 +1,7 @@
 /** Sends the latest event of every advert, as it was recorded, to one subscriber. */
 import type { BackfillKey } from '../../../shared/state/progress.ts';
 import type { Bridge } from '../bridge.ts';
-import { CommandError, knownAccount } from '../errors.ts';
+import { failed, knownAccount } from '../errors.ts';
 
 export interface SnapshotOptions {
   /** Sends only the events of this partner account. Undefined: all accounts. */
@@ -29,12 +29,7 @@ export async function snapshot(
   for (const { name: partnerAccount, generation } of meant) {
     for (let from: string | undefined, isOver = false; !isOver; isOver = from === undefined) {
       const { events, refused = 0, next } = await sendPage({ partnerAccount, generation }, from);
-      if (refused > 0) {
-        throw new CommandError(
-          `${refused} of ${events} events were not accepted, after ${sent} that were. Run the command again: ` +
-            'the events are the same, and one that is sent twice has the same eventId',
-        );
-      }
+      if (refused > 0) throw failed('not-accepted', { refused, events, sent });
       from = next;
       sent += events;
       onSent(sent);

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { filled } from '../../../../operators/operations/findings/finding.ts';
 import {
   deliveryVerdict,
   type Finding,
@@ -8,6 +7,7 @@ import {
 } from '../../../../operators/operations/findings/findings.ts';
 import problems from '../../../../operators/operations/findings/problems.json' with { type: 'json' };
 import type { ResourceFault, Status } from '../../../../operators/operations/printed.ts';
+import { filled } from '../../../../operators/operations/sentences.ts';
 import type { StatusPorts } from '../../../../operators/operations/status.ts';
 import { ShapeError } from '../../../../shared/contract/checks.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';

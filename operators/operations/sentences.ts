@@ -1,0 +1,29 @@
+/** Makes sentences of the texts in JSON files and of facts. */
+import { printableLine } from '../../shared/domain/text.ts';
+
+type Facts = Readonly<Record<string, unknown>>;
+
+interface Commands {
+  readonly command: (words: string) => string;
+}
+
+/**
+ * @param text of problems.json: `{fact}` stands for a fact, `{advert-bridge words}` for a command for this bridge; what is
+ * in `[brackets]` is left out if a fact in it is null, undefined or empty
+ */
+export const filled = (text: string, facts: Facts, { command }: Commands): string =>
+  withoutEmpty(text, facts).replaceAll(
+    /\{(?:advert-bridge ((?:[^{}]|\{\w+\})*)|(\w+))\}/g,
+    (_, words?: string, fact = '') =>
+      words === undefined ? String(facts[fact]) : command(filled(words, facts, { command })),
+  );
+
+/** Without a command in it. */
+export const sentence = (text: string, facts: Facts): string =>
+  printableLine(filled(text, facts, { command: String }));
+
+const withoutEmpty = (text: string, facts: Facts): string =>
+  text.replaceAll(/\[([^[\]]*)\]/g, (_, part: string) => {
+    const named = [...part.matchAll(/\{(\w+)\}/g)].map(([, fact = '']) => facts[fact]);
+    return named.some((fact) => fact === null || fact === undefined || fact === '') ? '' : part;
+  });
