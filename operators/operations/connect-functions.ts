@@ -13,17 +13,25 @@ import type { Application } from '../../shared/domain/secret.ts';
 import type { Bridge } from './bridge.ts';
 
 /** @param kind of the answer @throws {BridgeFault | ShapeError} what the function refused it for */
-export const askFor = async <K extends ConnectAnswerKind>(
-  bridge: Pick<Bridge, 'askConnect'>,
+export async function askFor<K extends ConnectAnswerKind>(
+  bridge: { askConnect(event: ConnectEvent): Promise<ConnectAnswer> },
   kind: K,
   event: ConnectEvent,
-) => ofKind(kind, await bridge.askConnect(event));
+): Promise<ConnectAnswer<K>> {
+  const answer = await bridge.askConnect(event);
+  if (answer.kind === kind) return answer as ConnectAnswer<K>;
+  if (answer.kind !== 'refused')
+    throw new ShapeError('answer of the connect function', [{ path: 'kind', expected: kind }]);
+  const { fault, reason, status } = answer;
+  // A row of a wrong shape has no kind of fault.
+  throw new BridgeFault(faultKinds.find((one) => one === fault) ?? 'malformed-state', reason, { status });
+}
 
 /** Checks credentials before they are stored. @param baseUrl as of `storeApplication` @throws {BridgeFault | ShapeError} */
 export async function checkApplication(bridge: Bridge, application: Application, baseUrl?: string) {
   const [clientId, clientSecret] = [application.clientId.reveal(), application.clientSecret.reveal()];
   const event = { action: 'check-application', clientId, clientSecret } as const;
-  return ofKind('accepted', await bridge.askConnect(event, baseUrl));
+  return askFor({ askConnect: () => bridge.askConnect(event, baseUrl) }, 'accepted', event);
 }
 
 /** Replaces the application's credentials: tokens that could not be renewed with those before are renewed at once. */
@@ -36,15 +44,6 @@ export async function storeApplication(
   await budgetStore.change((state) => (state.renewal ? renewableNow(state) : state));
   for (const { name, renewal, holds } of await partnerAccounts.list(() => undefined))
     if (renewal || holds?.some(isTokenHold)) await partnerAccounts.change(name, renewableNow);
-}
-
-function ofKind<K extends ConnectAnswerKind>(kind: K, answer: ConnectAnswer): ConnectAnswer<K> {
-  if (answer.kind === kind) return answer as ConnectAnswer<K>;
-  if (answer.kind !== 'refused')
-    throw new ShapeError('answer of the connect function', [{ path: 'kind', expected: kind }]);
-  const { fault, reason, status } = answer;
-  // A row of a wrong shape has no kind of fault.
-  throw new BridgeFault(faultKinds.find((one) => one === fault) ?? 'malformed-state', reason, { status });
 }
 
 export async function connectAccount(bridge: Bridge, request: ConnectRequest): Promise<ConnectedAccount> {

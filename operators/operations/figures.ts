@@ -1,4 +1,5 @@
 /** Numbers and durations as people read them, in a terminal and on the console's page. */
+import type { Answers } from './printed.ts';
 
 /** A number with commas. Without Intl, which takes 10 ms to load, a third of Node's own start time. */
 export const count = (number: number): string => String(number).replace(/\B(?=(?:\d{3})+$)/g, ',');
@@ -18,14 +19,8 @@ function inUnits(whole: number, unit: string, smaller: string): string {
   return `${count(Math.floor(whole / 60))} ${unit}${rest === 0 ? '' : ` ${rest} ${smaller}`}`;
 }
 
-/** As `status --json` has them. */
-interface Answers extends Readonly<Record<'rateUsed' | 'rateUsedAtMost' | 'maxRequestsPerSecond', number>> {
-  readonly counts: Readonly<Record<string, number>>;
-  readonly meanMs: number | null;
-}
-
 /** What the service answered in the last quarter of an hour, and how much of the rate was used: two lines. */
-export function answersLines(answers: Answers): string[] {
+export function answersLines(answers: Omit<Answers, 'minutes'>): string[] {
   const { counts, meanMs, rateUsed, rateUsedAtMost, maxRequestsPerSecond } = answers;
   const kinds = Object.entries(counts).map(
     ([kind, number]) => `${count(number)} ${answerWords[kind] ?? wordsOf(kind)}`,

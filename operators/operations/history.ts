@@ -100,17 +100,10 @@ async function gatherKnown(bridge: HistoryBridge, { partnerAccount, advertId }: 
   };
 }
 
-const shownWaiting = ({ message, place, receives, until }: WaitingMessage) => {
+const shownWaiting = ({ message, place, receives, until: untilMs }: WaitingMessage) => {
   const { key, listedAt, cause, correlationId } = message;
-  return {
-    place,
-    key,
-    listedAt,
-    cause,
-    correlationId,
-    receives,
-    until: until === undefined ? null : toInstant(until),
-  };
+  const until = untilMs === undefined ? null : toInstant(untilMs);
+  return { place, key, listedAt, cause, correlationId, receives, until };
 };
 
 /** Whether the bus has accepted the latest event; null when this is uncertain. */

@@ -78,7 +78,11 @@ export async function openFolder(
   if (!create && !guarded(file, () => statSync(file, { throwIfNoEntry: false })))
     throw new CommandError(`there is no bridge in ${dir}. Begin one there: ${storeIt}`);
   const state = openState(dir, { create, isReadOnly, onFault });
-  if (!isMoving) await refuseMoved(state, dir).catch(closing(state));
+  if (!isMoving)
+    await refuseMoved(state, dir).catch((error: unknown) => {
+      state.close();
+      throw error;
+    });
   let baseUrl = await state.settings.read(baseUrlSetting);
 
   function requireBaseUrl(): string {
@@ -220,22 +224,12 @@ async function refuseMoved(state: EmbeddedState, dir: string): Promise<void> {
   const to = await movedTo(state);
   if (!to) return;
   const { stack, isDone } = to;
-  const { command } = stackTarget(stack);
-  throw isDone
-    ? new CommandError(`the accounts of ${dir} were moved to stack ${stack}`, {
-        mend: `Ask that one, such as \`${command('status')}\``,
-        code: 'moved',
-      })
-    : new CommandError(`the accounts of ${dir} are being moved to stack ${stack}`, {
-        mend: `Go on with that: \`${localTarget(dir).command('move')} --stack ${stack}\``,
-        code: 'moved',
-      });
+  const mend = isDone
+    ? `Ask that one, such as \`${stackTarget(stack).command('status')}\``
+    : `Go on with that: \`${localTarget(dir).command('move')} --stack ${stack}\``;
+  const says = `the accounts of ${dir} ${isDone ? 'were' : 'are being'} moved to stack ${stack}`;
+  throw new CommandError(says, { mend, code: 'moved' });
 }
-
-const closing = (state: EmbeddedState) => (error: unknown) => {
-  state.close();
-  throw error;
-};
 
 /** A user without an entry in the machine's user database, as in some containers, has only a number. */
 function userName(): string {

@@ -28,16 +28,12 @@ Example:
         await confirm(io, `Forget ${name}? Its cursor, history and dead letters are removed permanently.`);
       await disconnectAccount(bridge, name, { forget });
     });
-    const data = { partnerAccount: name, disconnected: true, forgotten: forget };
-    if (forget)
-      return report(
-        data,
-        `Disconnected ${name}, and forgot its cursor, history and dead letters. Its books and its published events stay.`,
-      );
-    return report(
-      data,
+    const forgot = `Disconnected ${name}, and forgot its cursor, history and dead letters. Its books and its published events stay.`;
+    const kept = [
       `Disconnected ${name}: its credentials are removed, its cursor and history are kept.`,
       `To connect it again: ${command(connectWords(name))}`,
-    );
+    ];
+    const data = { partnerAccount: name, disconnected: true, forgotten: forget };
+    return report(data, ...(forget ? [forgot] : kept));
   },
 );

@@ -17,7 +17,9 @@ import { explained } from '../shared/explain.ts';
 import { exitCodes, type Line } from '../shared/io.ts';
 import type { LocalTarget, StackTarget, Target } from '../shared/target.ts';
 
-const help = `check the whole bridge
+export const addDoctor = defineCommand(
+  {
+    help: `check the whole bridge
 Changes nothing. Each line is a check: ok, warning, fault, or skipped if there is nothing to check or another
 fault must be fixed first. The remedy is printed below it. The only request to the partner service asks for a
 token of the application, which is not stored; no token of a partner account is used.
@@ -26,11 +28,7 @@ Exit codes: 0 all is right, 1 a fault, 3 warnings only. docs/operate/doctor.md l
 
 Examples:
   $0 doctor --local .advert-bridge
-  $0 doctor --json   (the deployed stack)`;
-
-export const addDoctor = defineCommand(
-  {
-    help,
+  $0 doctor --json   (the deployed stack)`,
   },
   async ({ target, answer }) => {
     // The bridge need not exist, and nothing in it is changed.

@@ -6,18 +6,16 @@ import { defineCommand } from '../shared/command.ts';
 import { exitCodes, say } from '../shared/io.ts';
 import { nameArgument } from '../shared/options.ts';
 
-const help = `explain why an event of an advert was published or not
+export const addHistory = defineCommand(
+  {
+    help: `explain why an event of an advert was published or not
 What the bridge knows, in order of time; the last sentence is the answer. Begin here when an event did not
 come. With --json, \`latest\` is the latest event as it was recorded, and \`events\` are all that the folder keeps. A page is named by the correlation ID
 that stands in the event and in the log lines.
 
 Examples:
   $0 history main 123 --local .advert-bridge
-  $0 history main 123 --json   (the deployed stack)`;
-
-export const addHistory = defineCommand(
-  {
-    help,
+  $0 history main 123 --json   (the deployed stack)`,
     options: {
       partnerAccount: nameArgument,
       advertId: { argument: '<ADVERT>', help: 'the ID of the advert', schema: advertId },

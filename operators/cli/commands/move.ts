@@ -3,14 +3,13 @@ import { linesReader, shownUrl } from '../../../embedded/state/event-log.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { systemClock, toInstant } from '../../../shared/domain/clock.ts';
 import { CommandError } from '../../operations/errors.ts';
-import { type Folder, type MovedAccount, move } from '../../operations/move/move.ts';
+import { type Folder, move } from '../../operations/move/move.ts';
 import { withBridge } from '../bridge/open.ts';
 import type { FolderBridge } from '../bridge/open-folder.ts';
 import { defineCommand } from '../shared/command.ts';
 import { flag } from '../shared/options.ts';
 import { withProgress } from '../shared/progress.ts';
-import type { LocalTarget } from '../shared/target.ts';
-import { count, factTable } from '../shared/wording.ts';
+import { are, count, factTable } from '../shared/wording.ts';
 
 export const addMove = defineCommand(
   {
@@ -37,7 +36,8 @@ Examples:
             const folder = await folderOf(bridge, newRunId);
             const onProgress = (name: string, rows: number, total: number) =>
               show(`${name}: ${count(rows)} of ${count(total)} rows`);
-            const lock = dryRun ? undefined : takeRunLock(local.dir, nameOfRun(local));
+            const run = `pid ${process.pid} since ${toInstant(systemClock.now())} (${local.command('move')})`;
+            const lock = dryRun ? undefined : takeRunLock(local.dir, run);
             try {
               // What a killed call has locked is freed.
               if (!dryRun) await bridge.state.beginRun();
@@ -55,20 +55,11 @@ Examples:
     return report(
       data,
       ...lines,
-      `${summary(moved)} to stack ${to.stack}: \`${to.command('status')}\``,
-      leftover(local),
+      `Moved ${are(moved.length, 'partner account', 'partner accounts')} to stack ${to.stack}: \`${to.command('status')}\``,
+      `Nothing runs ${local.dir} any more. Delete it: it still contains the client secret.`,
     );
   },
 );
-
-const summary = ({ length }: readonly MovedAccount[]): string =>
-  `Moved ${count(length)} partner ${length === 1 ? 'account' : 'accounts'}`;
-
-const leftover = ({ dir }: LocalTarget): string =>
-  `Nothing runs ${dir} any more. Delete it: it still contains the client secret.`;
-
-const nameOfRun = (local: LocalTarget): string =>
-  `pid ${process.pid} since ${toInstant(systemClock.now())} (${local.command('move')})`;
 
 /** The functions and this command share the form of rows, and an action of the connect function. */
 function requireSameVersion(deployed: string, stack: string): void {

@@ -112,11 +112,8 @@ export async function flushedBefore(stopped: AbortSignal, io: Pick<Io, 'stdout'>
   isFlushed.abort();
 }
 
-/** Why standard output did not take everything: that its reader has gone, or the system's error code, such as `ENOSPC`. */
-export type OutputFault = { readonly isReaderGone: boolean; readonly code: string };
-
-/** @returns tells how a write has failed so far */
-export function watchOutput(io: Pick<Io, 'stdout'>): () => Promise<OutputFault | undefined> {
+/** @returns tells why standard output did not take everything so far, with the system's code, such as `ENOSPC` */
+export function watchOutput(io: Pick<Io, 'stdout'>) {
   let first: NodeJS.ErrnoException | undefined;
   io.stdout.on('error', (error) => {
     first ??= error;

@@ -60,11 +60,9 @@ export const stackChecks: Checks<StackFacts> = {
     return { version };
   },
   async functions(facts, report) {
-    const {
-      outputs,
-      clients: { lambda },
-    } = facts;
-    const { drainFunctionName, fanOutFunctionName, refreshTokenFunctionName, connectFunctionName } = outputs;
+    const { lambda } = facts.clients;
+    const { drainFunctionName, fanOutFunctionName, refreshTokenFunctionName, connectFunctionName } =
+      facts.outputs;
     const names = [drainFunctionName, fanOutFunctionName, refreshTokenFunctionName, connectFunctionName];
     const reportFault = (code: string, name: string) =>
       report(problemOf(resourceFinding({ of: 'function', code, facts: { name } }, facts)));
