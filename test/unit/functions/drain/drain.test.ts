@@ -223,6 +223,13 @@ it('a failing feed is asked less and less when its answers are slow, too', async
   expect(await minutesAsked(24)).toEqual([0, 1, 3, 7, 12, 17, 22]);
 });
 
+it('a feed is left alone from its second failure on, not after a pause', async () => {
+  failWith('paused', 'the whole bridge is paused');
+  expect(await minutesAsked(2)).toEqual([0, 1]);
+  answer503();
+  expect(await minutesAsked(4)).toEqual([0, 1, 3]);
+});
+
 it('a feed is left alone as long as its 503 asks, except by an operator', async () => {
   answer503(10.5 * minuteMs);
   expect(await minutesAsked(24)).toEqual([0, 11, 22]);
