@@ -1,7 +1,7 @@
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import errors from './errors.json' with { type: 'json' };
-import { sentence } from './sentences.ts';
+import { type Commands, type Facts, sentence } from './sentences.ts';
 
 /** The command line or a setting is wrong: exit code 2. */
 export class UsageError extends Error {
@@ -37,10 +37,15 @@ export class CommandError extends Error {
 
 type Entries = Readonly<Record<keyof typeof errors, { readonly says: string; readonly mend?: string }>>;
 
-/** Why an operation cannot go on, by errors.json. */
-export function failed(code: keyof typeof errors, facts: Readonly<Record<string, unknown>>): CommandError {
+/** Why a command cannot go on, by errors.json. @param options.command writes the commands in its sentences */
+export function failed(
+  code: keyof typeof errors,
+  facts: Facts = {},
+  { command, cause }: Partial<Commands> & ErrorOptions = {},
+): CommandError {
   const { says, mend } = (errors as Entries)[code];
-  return new CommandError(sentence(says, facts), { mend: mend && sentence(mend, facts) });
+  const of = (text: string) => sentence(text, facts, command);
+  return new CommandError(of(says), { mend: mend && of(mend), code, cause });
 }
 
 export const applicationWords = (kind: 'local' | 'stack'): string =>

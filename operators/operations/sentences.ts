@@ -1,9 +1,10 @@
 /** Makes sentences of the texts in JSON files and of facts. */
 import { printableLine } from '../../shared/domain/text.ts';
 
-type Facts = Readonly<Record<string, unknown>>;
+export type Facts = Readonly<Record<string, unknown>>;
 
-interface Commands {
+export interface Commands {
+  /** Such as `npx advert-bridge status --local DIR` for `status`. */
   readonly command: (words: string) => string;
 }
 
@@ -18,9 +19,8 @@ export const filled = (text: string, facts: Facts, { command }: Commands): strin
       words === undefined ? String(facts[fact]) : command(filled(words, facts, { command })),
   );
 
-/** Without a command in it. */
-export const sentence = (text: string, facts: Facts): string =>
-  printableLine(filled(text, facts, { command: String }));
+export const sentence = (text: string, facts: Facts, command: Commands['command'] = String): string =>
+  printableLine(filled(text, facts, { command }));
 
 const withoutEmpty = (text: string, facts: Facts): string =>
   text.replaceAll(/\[([^[\]]*)\]/g, (_, part: string) => {

@@ -10,7 +10,7 @@ import { toInstant } from '../../shared/domain/clock.ts';
 import type { BackfillKey, BackfillProgress, Progresses } from '../../shared/state/progress.ts';
 import type { AdvertSource, SourcePage } from './advert-sources.ts';
 import { type Bridge, isDelivering, silentObserver } from './bridge.ts';
-import { CommandError } from './errors.ts';
+import { failed } from './errors.ts';
 
 export interface Walk<P extends BackfillProgress> {
   readonly cause: 'backfill' | 'audit';
@@ -78,11 +78,10 @@ export async function walk<P extends BackfillProgress>(
     return { id, state: 'running', source: name, startedAt, ...counts, ...begun } as P;
   });
   let progress = written as P;
-  if (progress.id !== id)
-    throw new CommandError(
-      `an unfinished ${cause} of ${key.partnerAccount}, started at ${progress.startedAt}, takes its adverts from another ` +
-        `source (${progress.source}). Finish it, or abandon it with --restart`,
-    );
+  if (progress.id !== id) {
+    const { startedAt, source } = progress;
+    throw failed('other-source', { cause, name: key.partnerAccount, startedAt, source });
+  }
 
   const takenOver = (stored: P | undefined): WalkResult<P> | undefined =>
     stored?.id === id ? undefined : { end: 'taken-over', progress: stored ?? progress };

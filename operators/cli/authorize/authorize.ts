@@ -8,7 +8,7 @@ import { BridgeFault } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import type { Bridge } from '../../operations/bridge.ts';
 import { askFor, connectAccount } from '../../operations/connect-functions.ts';
-import { CommandError } from '../../operations/errors.ts';
+import { failed } from '../../operations/errors.ts';
 import { type Io, say } from '../shared/io.ts';
 import { isAnswerTo, listenForCallback } from './listener.ts';
 import { openBrowser } from './open-browser.ts';
@@ -21,13 +21,6 @@ export interface Authorization {
   readonly timeoutSeconds: number;
 }
 
-const failed = (why: string, options?: ErrorOptions) =>
-  new CommandError(`${why}. Nothing was stored; run connect again`, options);
-
-const strangerText =
-  'an answer came that does not belong to this request: its state is missing or different. It may belong to an earlier ' +
-  'attempt, or come from somebody else';
-
 /** @throws {CommandError} if the user denies it, a signal or the time ends it, or it is refused: nothing is stored */
 export async function connectByCode(
   io: Io,
@@ -36,7 +29,7 @@ export async function connectByCode(
 ): Promise<ConnectedAccount> {
   // 256 random bits: https://www.rfc-editor.org/rfc/rfc6749#section-10.12
   const state = randomBytes(32).toString('base64url');
-  const onStranger = () => say(io, `Note: ${strangerText}. Still waiting for the address above.`);
+  const onStranger = () => say(io, `Note: ${failed('stranger').says}. Still waiting for the address above.`);
   const listener = way.paste ? undefined : await listenForCallback(way, state, onStranger);
   const redirectUri = listener?.redirectUri ?? way.redirectUri;
   let removePage: Awaited<ReturnType<typeof openBrowser>> | undefined;
@@ -57,20 +50,14 @@ export async function connectByCode(
       listener?.arrived ?? pastedAnswer(io, redirectUri, over),
       aborted(over, over).then(() => undefined),
     ]);
-    if (!answer)
-      throw failed(
-        stopped.aborted
-          ? 'interrupted before the user had authorized'
-          : `no answer came within ${timeoutSeconds} s (--timeout-seconds N waits longer)`,
-      );
+    if (!answer) throw stopped.aborted ? failed('interrupted') : failed('no-answer', { timeoutSeconds });
     const code = codeIn(answer, state);
     say(io, 'The answer has arrived. Connecting …');
     return await connectAccount(bridge, { ...user, code, redirectUri });
   } catch (error) {
     // A rejected grant has another meaning for a code than for a refresh token.
     if (!(error instanceof BridgeFault) || error.code !== 'grant-rejected') throw error;
-    const why = 'it was used already, is too old, or was given for another application or redirect URI';
-    throw failed(`the partner service refused the one-time code: ${why}`, { cause: error });
+    throw failed('code-refused', {}, { cause: error });
   } finally {
     await listener?.close();
     await removePage?.();
@@ -89,12 +76,10 @@ async function pastedAnswer(
     if (pasted === '') continue;
     const url = URL.parse(pasted);
     if (url?.origin === wanted.origin && url.pathname === wanted.pathname) return url.searchParams;
-    throw failed(
-      `the pasted text is not the address that the browser ends at, which begins with ${redirectUri}`,
-    );
+    throw failed('other-address', { redirectUri });
   }
   if (over.aborted) return undefined;
-  throw failed('standard input ended before an address was pasted');
+  throw failed('no-address');
 }
 
 /** The characters that RFC 6749 §4.1.2 allows in a code, with the maximum length of a request line. */
@@ -107,17 +92,13 @@ const codePattern = /^[\x21-\x7e]{1,4096}$/;
  * @throws {CommandError} if the answer belongs to another request, is a refusal, or has no code
  */
 function codeIn(query: URLSearchParams, state: string): Secret {
-  if (!isAnswerTo(query, state)) throw failed(strangerText);
+  if (!isAnswerTo(query, state)) throw failed('stranger');
   const error = query.get('error');
-  if (error === 'access_denied') throw failed('the user or the partner service denied access');
-  if (error === 'invalid_scope')
-    throw failed(
-      'the partner service does not grant this application the requested scope. Request less (setting requiredScope, ' +
-        '--required-scope), or ask the partner service to allow more',
-    );
+  if (error === 'access_denied') throw failed('access-denied');
+  if (error === 'invalid_scope') throw failed('scope-not-granted');
   if (error !== null)
-    throw failed(`the partner service refused it${/^[a-z_]{1,40}$/.test(error) ? ` (${error})` : ''}`);
+    throw failed('not-authorized', { error: /^[a-z_]{1,40}$/.test(error) ? error : undefined });
   const [code, ...others] = query.getAll('code');
   if (code !== undefined && others.length === 0 && codePattern.test(code)) return new Secret(code);
-  throw failed('the partner service sent neither a code nor an error');
+  throw failed('no-code');
 }

@@ -5,7 +5,7 @@ import { advertIdPattern } from '../../../shared/contract/checks.ts';
 import { stopOf } from '../../../shared/domain/partner-account.ts';
 import type { BackfillKey } from '../../../shared/state/progress.ts';
 import { type Bridge, isDelivering } from '../../operations/bridge.ts';
-import { CommandError, connectWords, knownAccount } from '../../operations/errors.ts';
+import { failed, knownAccount } from '../../operations/errors.ts';
 import type { Call } from '../shared/command.ts';
 import type { Io } from '../shared/io.ts';
 import { number, option } from '../shared/options.ts';
@@ -24,10 +24,7 @@ export function catchUp<R>(
   return withBridge(target, async (bridge) => {
     const account = await knownAccount(bridge.partnerAccounts, name);
     const stop = stopOf(account);
-    if (stop) {
-      const mend = `Connect it again first: ${command(connectWords(name))}`;
-      throw new CommandError(`partner account ${name} is stopped (${stop.reason}). ${mend}`);
-    }
+    if (stop) throw failed('stopped', { name, reason: stop.reason }, target);
     const key = { partnerAccount: name, generation: account.generation };
     const result = await withProgress(io, (show) => work(bridge, key, show));
     const { maxRequestsPerSecond } = await bridge.settings();
@@ -50,13 +47,9 @@ export async function readIds(io: Io, file: string): Promise<readonly string[]> 
   const text = file === '-' ? await textOf(io.stdin) : await readTextFile(file, `IDs (${file})`);
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   const wrong = lines.findIndex((line) => line !== '' && !advertIdPattern.test(line));
-  if (wrong >= 0)
-    throw new CommandError(
-      `${file === '-' ? 'standard input' : file} must contain one advert ID of 1 to 20 digits per line. ` +
-        `Something else is on line ${wrong + 1}. Nothing was listed`,
-    );
+  if (wrong >= 0) throw failed('not-ids', { file: file === '-' ? 'standard input' : file, line: wrong + 1 });
   const ids = [...new Set(lines.filter((line) => line !== ''))];
-  if (ids.length === 0) throw new CommandError('there is no advert ID in the file: nothing was listed');
+  if (ids.length === 0) throw failed('no-ids');
   return ids;
 }
 

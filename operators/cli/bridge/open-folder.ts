@@ -27,7 +27,7 @@ import { checkedJson } from '../../../shared/contract/checks.ts';
 import { type BridgeSettings, bridgeSettingsSchema } from '../../../shared/contract/settings.ts';
 import { systemClock } from '../../../shared/domain/clock.ts';
 import { type Bridge, type LocalHost, once, silentObserver } from '../../operations/bridge.ts';
-import { applicationWords, CommandError, UsageError } from '../../operations/errors.ts';
+import { applicationWords, failed, UsageError } from '../../operations/errors.ts';
 import { movedTo } from '../../operations/move/moved-to.ts';
 import { pollDepsOf } from '../../operations/resync.ts';
 import { type LocalTarget, localTarget, stackTarget } from '../shared/target.ts';
@@ -74,9 +74,9 @@ export async function openFolder(
   { create, isReadOnly, isMoving, onFault, settings: given = {} }: OpenOptions,
 ): Promise<FolderBridge> {
   const file = stateFileIn(dir);
-  const storeIt = `\`${command(applicationWords('local'))}\``;
+  const application = applicationWords('local');
   if (!create && !guarded(file, () => statSync(file, { throwIfNoEntry: false })))
-    throw new CommandError(`there is no bridge in ${dir}. Begin one there: ${storeIt}`);
+    throw failed('no-folder', { dir, application }, { command });
   const state = openState(dir, { create, isReadOnly, onFault });
   if (!isMoving)
     await refuseMoved(state, dir).catch((error: unknown) => {
@@ -87,7 +87,7 @@ export async function openFolder(
 
   function requireBaseUrl(): string {
     if (baseUrl !== undefined) return baseUrl;
-    throw new CommandError(`the application is not known yet. Store it first: ${storeIt}`);
+    throw failed('no-application', { application }, { command });
   }
 
   // Those of the run: its requests and these share one rate budget, one pause and the tokens, and a refresh with another
@@ -224,11 +224,8 @@ async function refuseMoved(state: EmbeddedState, dir: string): Promise<void> {
   const to = await movedTo(state);
   if (!to) return;
   const { stack, isDone } = to;
-  const mend = isDone
-    ? `Ask that one, such as \`${stackTarget(stack).command('status')}\``
-    : `Go on with that: \`${localTarget(dir).command('move')} --stack ${stack}\``;
-  const says = `the accounts of ${dir} ${isDone ? 'were' : 'are being'} moved to stack ${stack}`;
-  throw new CommandError(says, { mend, code: 'moved' });
+  if (!isDone) throw failed('moving', { dir, stack }, localTarget(dir));
+  throw failed('moved', { dir, stack, status: stackTarget(stack).command('status') });
 }
 
 /** A user without an entry in the machine's user database, as in some containers, has only a number. */

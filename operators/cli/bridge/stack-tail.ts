@@ -17,7 +17,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import { eventSource } from '../../../shared/contract/names.ts';
 import type { Bridge } from '../../operations/bridge.ts';
-import { CommandError } from '../../operations/errors.ts';
+import { failed } from '../../operations/errors.ts';
 import { type StackClients, unlessMissing } from '../../operations/stack-clients.ts';
 import type { StackOutputs } from '../../operations/stack-outputs.ts';
 import { tailPrefix } from '../../operations/stack-state.ts';
@@ -39,10 +39,7 @@ export async function* tailBus(
 ): AsyncGenerator<readonly string[]> {
   const { eventBusName: bus, eventBusArn } = outputs;
   if (bus === undefined || eventBusArn === undefined)
-    throw new CommandError(
-      `${outputs.bridgeName} publishes on the Custom Event Bus alone, and tail listens with a rule of the classic one. ` +
-        "Deploy with eventBuses: ['classic', 'custom'], or send a subscriber's events to a queue of yours",
-    );
+    throw failed('no-rule', { name: outputs.bridgeName, buses: "['classic', 'custom']" });
   await removeLeftovers(clients);
   /** Of the queue and of the rule. */
   const name = `${tailPrefix}${randomUUID().slice(0, 13)}`;
@@ -75,8 +72,8 @@ export async function* tailBus(
     await clients.events.send(rule);
     const Targets = [{ Id: targetId, Arn: queueArn }];
     const put = new PutTargetsCommand({ Rule: name, EventBusName: bus, Targets });
-    const { FailedEntries: [failed] = [] } = await clients.events.send(put);
-    if (failed) throw new CommandError(`the rule got no target: ${failed.ErrorCode}: ${failed.ErrorMessage}`);
+    const { FailedEntries: [refused] = [] } = await clients.events.send(put);
+    if (refused) throw failed('no-target', { code: refused.ErrorCode, message: refused.ErrorMessage });
     say('Events appear here from now on. Ctrl-C ends it.');
     yield* received(clients.sqs, queueUrl, signal);
   } finally {

@@ -4,7 +4,7 @@ import { partnerBaseUrl } from '../../../shared/contract/settings.ts';
 import { type Application, Secret } from '../../../shared/domain/secret.ts';
 import type { Bridge } from '../../operations/bridge.ts';
 import { checkApplication, storeApplication } from '../../operations/connect-functions.ts';
-import { CommandError } from '../../operations/errors.ts';
+import { failed } from '../../operations/errors.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { explained } from '../shared/explain.ts';
@@ -86,8 +86,6 @@ async function checkBefore(
   try {
     await checkApplication(bridge, application, baseUrl);
   } catch (error) {
-    throw new CommandError(`nothing was stored: ${explained(error, target, baseUrl).message}`, {
-      cause: error,
-    });
+    throw failed('not-stored', { why: explained(error, target, baseUrl).message }, { cause: error });
   }
 }

@@ -11,7 +11,7 @@ import {
   redriveDeadLetters,
   shownDeadLetter,
 } from '../../operations/dead-letters.ts';
-import { CommandError, UsageError } from '../../operations/errors.ts';
+import { CommandError, failed, UsageError } from '../../operations/errors.ts';
 import { withBridge } from '../bridge/open.ts';
 import { type AddCommand, type Call, defineCommand, wrapped } from '../shared/command.ts';
 import { type ExitCode, exitCodes, type Line } from '../shared/io.ts';
@@ -96,7 +96,8 @@ Examples:
   async ({ target, options: { id }, answer, command }) => {
     const found = await withBridge(target, (bridge) => listDeadLetters(bridge, { ids: [id] }));
     const [one] = found.deadLetters.map(shownDeadLetter);
-    if (!one) throw new CommandError(found.unreadable[0] ?? unknownIdsText([id], command));
+    if (!one && found.unreadable[0]) throw new CommandError(found.unreadable[0]);
+    if (!one) throw failed('no-dead-letter', { ids: id }, target);
     const { message, ...rest } = one;
     const next = message
       ? `When the cause is fixed: ${command(`dead-letters redrive ${id}`)}`
@@ -163,7 +164,7 @@ type Act = (
 
 /** Calls `act` with the dead letters that arguments and options choose; with --dry-run only counts them. */
 async function withChosen(
-  { io, target, options, report, command }: Call<Target, Checked<typeof choiceOptions>>,
+  { io, target, options, report }: Call<Target, Checked<typeof choiceOptions>>,
   act: Act,
 ): Promise<ExitCode> {
   const { which, fault, before, all, dryRun } = options;
@@ -180,7 +181,7 @@ async function withChosen(
     const exitCode = await withProgress(io, (show) =>
       act(bridge, chosen, (done, of) => show(`${count(done)} of ${count(of)} dead letters handled`)),
     );
-    if (unknown.length > 0) throw new CommandError(unknownIdsText(unknown, command));
+    if (unknown.length > 0) throw failed('no-dead-letter', { ids: unknown.join(', ') }, target);
     return exitCode;
   });
 }
@@ -190,10 +191,6 @@ type Commanded = Call<Target, unknown>['command'];
 const lookAndDrop = (command: Commanded, id = 'ID'): string =>
   `When you have looked at it: ${command(`dead-letters drop ${id}`)}`;
 const wereText = (number: number): string => are(number, 'dead letter was', 'dead letters were');
-
-const unknownIdsText = (ids: readonly string[], command: Commanded): string =>
-  `no dead letter ${ids.join(', ')}: perhaps it was put back or dropped already. ` +
-  `${command('dead-letters list')} shows those that exist`;
 
 const maxRows = 50;
 const widestAdvert = 24;

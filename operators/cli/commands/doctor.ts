@@ -58,7 +58,7 @@ async function examineFolder(target: LocalTarget): Promise<CheckResult[]> {
   const refused = (checks: Partial<typeof stateChecks>, error: unknown) =>
     examine({ ...target, checks: checks as typeof stateChecks, facts: () => Promise.reject(error), explain });
   async function unopened(error: unknown): Promise<CheckResult[]> {
-    if (!(error instanceof CommandError && error.code === 'moved'))
+    if (!(error instanceof CommandError && ['moved', 'moving'].includes(error.code ?? '')))
       return refused(stateChecks, new SkippedError('needs-state'));
     const { run, ...others } = stateChecks;
     return [...(await refused({ run }, error)), ...(await refused(others, new SkippedError('moved')))];

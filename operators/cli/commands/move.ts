@@ -2,7 +2,7 @@ import { bridgeNameIn } from '../../../embedded/partner.ts';
 import { linesReader, shownUrl } from '../../../embedded/state/event-log.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { systemClock, toInstant } from '../../../shared/domain/clock.ts';
-import { CommandError } from '../../operations/errors.ts';
+import { failed } from '../../operations/errors.ts';
 import { type Folder, move } from '../../operations/move/move.ts';
 import { withBridge } from '../bridge/open.ts';
 import type { FolderBridge } from '../bridge/open-folder.ts';
@@ -65,9 +65,7 @@ Examples:
 function requireSameVersion(deployed: string, stack: string): void {
   const { version } = packageJson;
   if (deployed === version) return;
-  throw new CommandError(`stack ${stack} has Advert Bridge ${deployed}, this command is of ${version}`, {
-    mend: 'Deploy the version of this command, or use the command of that version',
-  });
+  throw failed('other-version', { stack, deployed, version });
 }
 
 const folderOf = async (bridge: FolderBridge, newId: () => string): Promise<Folder> => ({

@@ -3,7 +3,7 @@ import { kindOfReader, shownUrl, webhookFormats } from '../../../embedded/state/
 import type { Webhooks } from '../../../embedded/state/webhooks.ts';
 import { webhookSecret } from '../../../embedded/webhooks/request.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
-import { CommandError, UsageError } from '../../operations/errors.ts';
+import { failed, UsageError } from '../../operations/errors.ts';
 import { withBridge } from '../bridge/open.ts';
 import { eventBusArn, requireSecrets, webhookCommand, webhookFrom, webhookUrl } from '../run/webhooks.ts';
 import { defineCommand } from '../shared/command.ts';
@@ -80,12 +80,7 @@ Examples:
     const given = { what: 'webhook secret', option: '--secret', fromStdin, file };
     const isNew = givesSecret || !changes;
     const secret = isNew ? webhookSecret(await readSecret(io, given)) : undefined;
-    if (isNew && !secret) {
-      throw new CommandError(
-        'the webhook secret has to be whsec_ and 24 to 64 random bytes in Base64, such as `openssl rand -base64 32` ' +
-          'gives. Nothing was stored',
-      );
-    }
+    if (isNew && !secret) throw failed('bad-webhook-secret');
     const all = await withBridge(target, async ({ state: { webhooks } }) => {
       if (!isNew) requireSecrets(webhooks, [url], target);
       await webhooks.setUp(url, { secret, keepOld: isNew ? keepOld : !dropOld, format });

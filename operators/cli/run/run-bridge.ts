@@ -17,7 +17,7 @@ import type { Observer } from '../../../shared/ports/observer.ts';
 import { type Counters, sumOf } from '../../../shared/ports/store.ts';
 import { type Books, emptyBooks } from '../../../shared/state/books.ts';
 import type { LocalHost } from '../../operations/bridge.ts';
-import { CommandError, namesText } from '../../operations/errors.ts';
+import { CommandError, failed, namesText } from '../../operations/errors.ts';
 import { type Finding, findingsOf, leavesWork, mendText } from '../../operations/findings/findings.ts';
 import type { Status } from '../../operations/printed.ts';
 import { readStatus } from '../../operations/status.ts';
@@ -168,9 +168,9 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
     const unwritten = readers.unwritten();
     if (unwritten !== undefined) {
       leaveUnread(io);
-      const says = `standard output did not take all events (${unwritten}): the next run writes the others`;
-      if (!signal.aborted) throw new CommandError(says);
-      tell(`${says}.`);
+      const error = failed('unwritten', { reason: unwritten });
+      if (!signal.aborted) throw error;
+      tell(`${error.says}.`);
     }
     // A fault during the stop is caused by the stop.
     if (fault && !signal.aborted) throw fault;

@@ -12,7 +12,7 @@ import { Secret } from '../../../shared/domain/secret.ts';
 import { startConsole } from '../../console/console.ts';
 import type { Bridge } from '../../operations/bridge.ts';
 import { connectAccount } from '../../operations/connect-functions.ts';
-import { CommandError } from '../../operations/errors.ts';
+import { failed } from '../../operations/errors.ts';
 import { readStatus } from '../../operations/status.ts';
 import { withBridge } from '../bridge/open.ts';
 import { eventOutput } from '../shared/event-output.ts';
@@ -70,9 +70,7 @@ function newFolder(): string {
     return mkdtempSync(path.join(tmpdir(), 'advert-bridge-'));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new CommandError(`the folder ${tmpdir()}, for temporary files, cannot be written (${code})`, {
-      mend: 'Set TMPDIR to one that can',
-    });
+    throw failed('no-room-for-demo', { folder: tmpdir(), code });
   }
 }
 

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { shownUrl } from '../../../embedded/state/event-log.ts';
 import type { Webhooks } from '../../../embedded/state/webhooks.ts';
 import { isPrivateUrl } from '../../../shared/contract/settings.ts';
-import { CommandError, UsageError } from '../../operations/errors.ts';
+import { failed, UsageError } from '../../operations/errors.ts';
 import type { Io } from '../shared/io.ts';
 import { checkedOptions } from '../shared/options.ts';
 import { readSecret } from '../shared/secret-input.ts';
@@ -80,10 +80,8 @@ export function requireSecrets(
 ): void {
   const missing = urls.find((url) => !webhooks.signing(url));
   if (missing === undefined) return;
-  throw new CommandError(
-    `no secret is stored for webhook ${shownUrl(missing)}, and every event is signed. Make a secret, store it, and give it ` +
-      `to the subscriber: ${webhookCommand(target, 'webhook URL --secret-stdin')}`,
-  );
+  const command = webhookCommand(target, 'webhook URL --secret-stdin');
+  throw failed('no-webhook-secret', { webhook: shownUrl(missing), command });
 }
 
 /** A URL may be a secret, so it cannot be copied from the hint. @param words with `URL` in its place */

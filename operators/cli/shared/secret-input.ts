@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
 import { Secret } from '../../../shared/domain/secret.ts';
-import { CommandError, UsageError } from '../../operations/errors.ts';
+import { failed, UsageError } from '../../operations/errors.ts';
 import { type Io, print } from './io.ts';
 
 export interface SecretSource {
@@ -32,9 +32,7 @@ export async function readSecret(io: Io, { what, option, fromStdin, file }: Secr
   if (/^.{1,16384}$/.test(secret)) return new Secret(secret);
   // A file's name may be the secret itself, given by mistake.
   const from = file !== undefined ? 'the file' : io.stdin.isTTY ? 'your line' : 'standard input';
-  throw new CommandError(
-    `the ${what} has to be one line of at most 16 KB, but ${from} holds ${secret === '' ? 'nothing' : 'something else'}. Nothing was stored`,
-  );
+  throw failed('not-one-line', { what, from, found: secret === '' ? 'nothing' : 'something else' });
 }
 
 /** @returns a line that the terminal does not show; nothing after Ctrl-C or Ctrl-D */
@@ -51,8 +49,7 @@ async function askHidden({ stdin, stderr }: Io, what: string): Promise<string> {
 
 export const readTextFile = (file: string, what: string): Promise<string> =>
   readFile(file, 'utf8').catch((cause: unknown) => {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw new CommandError(`the file of the ${what} cannot be read (${code})`);
+    throw failed('no-file', { what, code: (cause as NodeJS.ErrnoException).code });
   });
 
 /** @throws {UsageError} if an action that cannot be undone needs a confirmation, but there is no terminal */
@@ -70,5 +67,5 @@ export async function confirm(io: Io, question: string): Promise<void> {
     if (/^\s*y(es)?\s*$/i.test(String(chunk))) return;
     break;
   }
-  throw new CommandError('nothing was changed');
+  throw failed('not-confirmed');
 }

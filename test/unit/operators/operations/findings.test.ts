@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import errors from '../../../../operators/operations/errors.json' with { type: 'json' };
+import { failed } from '../../../../operators/operations/errors.ts';
 import {
   deliveryVerdict,
   type Finding,
@@ -431,4 +433,14 @@ describe('the first line of status', () => {
   ])('the first line of status is right when %s', async (_, given, line) => {
     expect((await lookAt(given)).line).toMatch(line);
   });
+});
+
+it('each error of a command is two sentences without full stops', () => {
+  for (const [code, { says, mend = '' }] of Object.entries<{ says: string; mend?: string }>(errors)) {
+    const { message } = failed(code as keyof typeof errors);
+    expect([code, says.at(-1), mend.at(-1)]).not.toContain('.');
+    expect(message).not.toMatch(/[[\]{}]/);
+    // What is in brackets depends on a fact; without one, the brackets would be lost.
+    for (const [part] of says.concat(mend).matchAll(/\[[^\]]*\]/g)) expect(part).toContain('{');
+  }
 });
