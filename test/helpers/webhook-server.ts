@@ -39,3 +39,16 @@ export async function startWebhook(
   const { port } = server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${port}/adverts`, calls, accepted, close };
 }
+
+/** A server on loopback that accepts requests and answers none. */
+export async function startSilent() {
+  const server = createServer(() => {});
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const hangUp = () => server.closeAllConnections();
+  onTestFinished(() => {
+    hangUp();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${port}/adverts`, hangUp };
+}

@@ -11,9 +11,12 @@ import {
   RefusedEventError,
 } from '../../../shared/aws/event-publisher.ts';
 import { handlerOptions } from '../../../shared/aws/handler-options.ts';
+import { type Clock, systemClock } from '../../../shared/domain/clock.ts';
 import problems from '../../operations/findings/problems.json' with { type: 'json' };
 
 const timeouts = { connectionTimeout: 3_000, requestTimeout: 8_000 };
+/** More than three attempts take. The SDK itself waits without end for a service that gives credentials, and for a program. */
+const longestMs = 30_000;
 
 /** What AWS, the network or the SDK says when every event fails alike, with what to do about it. */
 const meanings: Readonly<Record<string, string>> = problems.bus;
@@ -21,10 +24,12 @@ const meanings: Readonly<Record<string, string>> = problems.bus;
 const otherNames: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'ENOTFOUND',
   ExpiredToken: 'ExpiredTokenException',
+  InvalidClientTokenId: 'UnrecognizedClientException',
+  InvalidIdentityTokenException: 'AccessDenied',
   SignatureDoesNotMatch: 'InvalidSignatureException',
 };
 
-const mayNotLook = /^(AccessDenied|UnknownOperation)/;
+const mayNotLook = /^(AccessDeniedException|UnknownOperation)/;
 
 /** Answers about one event: it is too large, or the bus cannot read it. */
 const aboutOneEvent = new Set([
@@ -49,36 +54,55 @@ export interface EventBusAt {
  *
  * @param arn `arn:aws:events:REGION:ACCOUNT:event-bus/NAME`, or `…:event-busv2/NAME/ID`
  */
-export function eventBusAt(arn: string): EventBusAt {
-  const [, , , region = '', , path = ''] = arn.split(':');
-  const config = { region, maxAttempts: 3, requestHandler: handlerOptions(timeouts) };
-  if (path.startsWith('event-busv2/')) {
-    const client = customEventBusClient(config);
-    const publisher = createEventPublisher(customEventBus(client, arn));
-    return {
-      look: () => failureIn(describeCustomBus(client, arn), mayNotLook),
-      deliver: (envelope) => failureIn(publisher.publish(envelope)),
-    };
-  }
-  const client = new EventBridgeClient(config);
-  const publisher = createEventPublisher(classicEventBus(client, arn));
+export function eventBusAt(arn: string, clock: Clock = systemClock): EventBusAt {
+  let bus = open(arn);
   let seen: Promise<BusFailure | undefined> | undefined;
+  async function ask(asked: (from: typeof bus) => Promise<unknown>, ignored?: RegExp) {
+    const asking = bus;
+    const failure = await failureIn(inTime(asked(asking), clock), ignored);
+    // The SDK keeps what it has read of credentials and of their files. A new client reads them again.
+    if (failure?.blames === 'subscriber' && bus === asking) bus = open(arn);
+    return failure;
+  }
   async function look(): Promise<BusFailure | undefined> {
-    seen ??= failureIn(client.send(new DescribeEventBusCommand({ Name: arn })), mayNotLook);
+    seen ??= ask((asked) => asked.look(), mayNotLook);
     const failure = await seen;
     if (failure) seen = undefined;
     return failure;
   }
   return {
     look,
-    // AWS accepts events for a classic bus that is missing, and drops them. What else is wrong shows when it is used.
     async deliver(envelope) {
-      const missing = await look();
-      const failure = missing?.isMissing ? missing : await failureIn(publisher.publish(envelope));
+      const missing = bus.dropsIfMissing ? await look() : undefined;
+      const failure = missing?.isMissing ? missing : await ask((asked) => asked.publish(envelope));
       if (failure) seen = undefined;
       return failure;
     },
   };
+}
+
+/** With a client that has read no credentials yet. */
+function open(arn: string) {
+  const [, , , region = '', , path = ''] = arn.split(':');
+  const config = { region, maxAttempts: 3, requestHandler: handlerOptions(timeouts), ignoreCache: true };
+  if (path.startsWith('event-busv2/')) {
+    const client = customEventBusClient(config);
+    const { publish } = createEventPublisher(customEventBus(client, arn));
+    return { dropsIfMissing: false, look: () => describeCustomBus(client, arn), publish };
+  }
+  const client = new EventBridgeClient(config);
+  const { publish } = createEventPublisher(classicEventBus(client, arn));
+  const look = () => client.send(new DescribeEventBusCommand({ Name: arn }));
+  // AWS accepts events for a classic bus that is missing, and drops them. What else is wrong shows when it is used.
+  return { dropsIfMissing: true, look, publish };
+}
+
+async function inTime(asked: Promise<unknown>, clock: Clock): Promise<void> {
+  const ended = new AbortController();
+  const late = clock.sleep(longestMs, ended.signal).then(() => {
+    throw Object.assign(new Error('no answer'), { name: 'TimeoutError' });
+  });
+  await Promise.race([asked, late]).finally(() => ended.abort());
 }
 
 /** @param ignored the codes of what is no failure */

@@ -40,6 +40,7 @@ export async function startBuses(now: () => number = Date.now) {
   const accepted: Accepted[] = [];
   const calls: (readonly Entry[])[] = [];
   const seen = new Map<string, number>();
+  const expiredKeys = new Set<string | undefined>();
   let looks = 0;
 
   function resultOf(entry: Entry) {
@@ -68,6 +69,8 @@ export async function startBuses(now: () => number = Date.now) {
       if (isCustom) response.setHeader('smithy-protocol', 'rpc-v2-cbor');
       response.end(isCustom ? cbor.serialize(value) : JSON.stringify(value));
     };
+    const [, key] = request.headers.authorization?.match(/Credential=(\w+)/) ?? [];
+    if (expiredKeys.has(key)) return answer(400, { __type: refusals.expired, message: 'not now' });
     if (isLook && !/^(missing|unseen)$/.test(faults[0] ?? '')) return answer(200, { Name: 'adverts' });
     const fault = faults.shift();
     if (!isLook && !isCustom && fault === 'missing')
@@ -96,6 +99,8 @@ export async function startBuses(now: () => number = Date.now) {
     calls: calls as readonly (readonly Entry[])[],
     /** The next calls have these faults. */
     fail: (...next: readonly BusFault[]) => void faults.push(...next),
+    /** From now on, AWS refuses this access key. */
+    expire: (key: string) => void expiredKeys.add(key),
     stop: () => {
       server.closeAllConnections();
       server.close();

@@ -1,11 +1,24 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { eventBusAt } from '../../../../../operators/cli/run/event-bus.ts';
+import { systemClock } from '../../../../../shared/domain/clock.ts';
 import { type BusFault, startBuses } from '../../../../helpers/aws/fake-buses.ts';
 import { anEnvelope } from '../../../../helpers/aws/fixtures.ts';
+import { createManualClock } from '../../../../helpers/manual-clock.ts';
+import { until } from '../../../../helpers/until.ts';
+import { startSilent } from '../../../../helpers/webhook-server.ts';
 import { quick, startConnected } from '../local-bridge.ts';
+import { newFolder } from '../run-cli.ts';
 
 const classic = 'arn:aws:events:eu-west-1:111122223333:event-bus/adverts';
 const custom = `arn:aws:events:eu-west-1:111122223333:event-busv2/adverts/${'a1b2c'.repeat(5)}`;
+
+/** The credentials come from elsewhere than from variables. */
+function useNoKey(): void {
+  for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']) vi.stubEnv(name, undefined);
+  for (const name of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) vi.stubEnv(name, '/nowhere');
+}
 
 async function startPublishing(options: string) {
   const buses = await startBuses();
@@ -62,13 +75,73 @@ describe.each([classic, custom])('an event for %s', (arn) => {
   });
 
   it('an event waits, with what to set, when credentials are missing', async () => {
-    for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']) vi.stubEnv(name, undefined);
+    useNoKey();
     vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
-    vi.stubEnv('AWS_CONFIG_FILE', '/nowhere');
-    vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', '/nowhere');
     const failure = await eventBusAt(arn).deliver(anEnvelope('7', 1));
     const says = 'Set AWS_PROFILE, or the variables of your credentials';
     expect(failure).toMatchObject({ reason: expect.stringContaining(says), blames: 'subscriber' });
+  });
+
+  it('an event waits when whoever gives the credentials does not answer', async () => {
+    useNoKey();
+    vi.stubEnv('AWS_CONTAINER_CREDENTIALS_FULL_URI', (await startSilent()).url);
+    const failure = await eventBusAt(arn, createManualClock()).deliver(anEnvelope('7', 1));
+    const says = 'the bus, or whoever gives the AWS credentials, does not answer in time';
+    expect(failure).toMatchObject({ reason: expect.stringContaining(says), blames: 'subscriber' });
+  });
+});
+
+describe.each([classic, custom])('credentials in a file for %s', (arn) => {
+  async function startWithFile() {
+    useNoKey();
+    const file = path.join(newFolder(), 'credentials');
+    vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', file);
+    const renew = (key: string) =>
+      writeFileSync(file, `[default]\naws_access_key_id = ${key}\naws_secret_access_key = secret\n`);
+    renew('OLD');
+    const local = await startPublishing('');
+    onTestFinished(local.buses.stop);
+    local.sandbox.control.createAdverts(2);
+    local.buses.expire('OLD');
+    return { ...local, renew };
+  }
+
+  it('a run goes on when credentials expire and are renewed in their file', async () => {
+    const { buses, run, renew } = await startWithFile();
+    const stop = new AbortController();
+    let written = '';
+    const running = run(`run ${quick} --event-bus ${arn}`, {
+      signal: stop.signal,
+      onOutput(text) {
+        written += text;
+        if (written.includes('ExpiredToken')) renew('NEW');
+      },
+    });
+    await until('both events are accepted', () => buses.accepted.length === 2);
+    stop.abort();
+
+    expect((await running).exitCode).toBe(0);
+    expect(written).toContain('the AWS credentials have expired. Renew them');
+  });
+
+  it('run --until-idle ends with 3 and keeps events when credentials expire', async () => {
+    const { buses, runUntilIdle, renew } = await startWithFile();
+    const { now, sleep } = systemClock;
+    let ahead = 0;
+    vi.spyOn(systemClock, 'now').mockImplementation(() => now() + ahead);
+    vi.spyOn(systemClock, 'sleep').mockImplementation((ms, signal) => {
+      if (ms === 50) ahead += 31_000;
+      return sleep(ms, signal);
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+
+    const first = await runUntilIdle(`--event-bus ${arn}`);
+    renew('NEW');
+    const second = await runUntilIdle(`--event-bus ${arn}`);
+
+    expect([first.exitCode, second.exitCode]).toEqual([3, 0]);
+    expect(first.stderr).toMatch(/2 events wait for event bus .*the AWS credentials have expired/);
+    expect(buses.accepted).toHaveLength(2);
   });
 });
 

@@ -1,12 +1,10 @@
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { shownUrl } from '../../../../../embedded/state/event-log.ts';
 import { systemClock } from '../../../../../shared/domain/clock.ts';
-import { startWebhook } from '../../../../helpers/webhook-server.ts';
+import { startSilent, startWebhook } from '../../../../helpers/webhook-server.ts';
 import { quick, startConnected } from '../local-bridge.ts';
 import { start } from '../process.ts';
 
@@ -72,14 +70,8 @@ it('a webhook that is down delays no other, and gets all when it is back', async
 });
 
 it('run ends with 3 when a webhook has not answered yet', async () => {
-  const silent = createServer(() => {});
-  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    silent.closeAllConnections();
-    silent.close();
-  });
-  const { port } = silent.address() as AddressInfo;
-  const { sandbox, runUntilIdle } = await startSubscribed(`http://127.0.0.1:${port}/adverts`);
+  const silent = await startSilent();
+  const { sandbox, runUntilIdle } = await startSubscribed(silent.url);
   sandbox.control.createAdverts(1);
   // A minute passes at each look at what is not delivered yet.
   const { now, sleep } = systemClock;
@@ -88,7 +80,7 @@ it('run ends with 3 when a webhook has not answered yet', async () => {
   vi.spyOn(systemClock, 'sleep').mockImplementation((ms, signal) => {
     if (ms === 50) {
       ahead += 61_000;
-      silent.closeAllConnections();
+      silent.hangUp();
     }
     return sleep(ms, signal);
   });
