@@ -23,6 +23,8 @@ const batchMs = 10_000;
 const eventBackoff = { baseMs: 2_000, capMs: 15 * 60_000, random: () => Math.random() };
 /** Delay for the whole subscriber after consecutive failures. */
 const subscriberBackoff = { ...eventBackoff, baseMs: 1_000, capMs: 60_000 };
+/** If events of so many subjects are refused with none accepted in between, any other would be, as with another secret. */
+const refusedAlike = 3;
 /** Minimum delay, because full jitter may yield almost zero. */
 const minimumWaitMs = 500;
 /** Maximum interval for finding events that another process appended. */
@@ -39,6 +41,8 @@ export function startDelivery(url: string, deps: DeliveryDeps): Loop {
   const about = aboutReader(url);
   let trouble: Trouble | undefined;
   let failedInARow = 0;
+  /** Whose events were refused since one was accepted. */
+  const refused = new Set<string>();
   let pausedUntil = 0;
   /** The longest wait of this run so far; the run before left none (`makeAllDue`). */
   let longestMs = eventBackoff.capMs;
@@ -47,10 +51,12 @@ export function startDelivery(url: string, deps: DeliveryDeps): Loop {
 
   /** @returns whether there was anything to send */
   async function sendBatch(stopping: AbortSignal): Promise<boolean> {
-    // While deliveries fail, one attempt at a time is enough to detect a recovery.
+    // While deliveries fail, one attempt at a time is enough to detect a recovery: with an event that was never sent, if
+    // there is one, because those that were sent may be all that is refused.
     const room = trouble ? 1 : batchSize;
-    const due = webhooks.next(url, room).filter(({ dueAt }) => !isWaiting(dueAt));
-    const logged = webhooks.logged(url, room - due.length);
+    const again = webhooks.next(url, room).filter(({ dueAt }) => !isWaiting(dueAt));
+    const logged = webhooks.logged(url, trouble ? 1 : room - again.length);
+    const due = again.slice(0, room - logged.length);
     if (due.length + logged.length === 0) return false;
     const blocked = logged.filter(({ subject }) => webhooks.hasUnsent(url, subject));
     const free = logged.filter((event) => !blocked.includes(event));
@@ -75,8 +81,7 @@ export function startDelivery(url: string, deps: DeliveryDeps): Loop {
     const failure = await deliver(event.envelope);
     if (failure === 'forgotten') return event;
     const attempts = event.attempts + 1;
-    const { eventId } = JSON.parse(event.envelope).detail.metadata;
-    if (failure) return { ...event, attempts, dueAt: noteFailure(failure, eventId, attempts) };
+    if (failure) return { ...event, attempts, dueAt: noteFailure(failure, event, attempts) };
     noteSuccess();
     return undefined;
   }
@@ -87,12 +92,15 @@ export function startDelivery(url: string, deps: DeliveryDeps): Loop {
     if (trouble) observer.info(`the ${kind} takes events again`, about);
     trouble = undefined;
     failedInARow = 0;
+    refused.clear();
     pausedUntil = 0;
   }
 
   /** @returns when the event is sent again */
-  function noteFailure({ reason, blames, retryAfterMs }: Failure, eventId: string, attempts: number): number {
+  function noteFailure(failure: Failure, { envelope, subject }: UnsentEvent, attempts: number): number {
     if (trouble?.gone) return 0;
+    const { reason, blames, retryAfterMs } = failure;
+    const { eventId } = JSON.parse(envelope).detail.metadata;
     const since = trouble?.since ?? clock.now();
     if (blames === 'gone') {
       trouble = { reason, since, gone: true };
@@ -105,7 +113,8 @@ export function startDelivery(url: string, deps: DeliveryDeps): Loop {
     longestMs = Math.max(longestMs, retryAfterMs ?? 0);
     const afterMs = (failures: number, backoff: typeof eventBackoff): number =>
       clock.now() + Math.max(retryAfterMs ?? backoffMs(failures, backoff), minimumWaitMs);
-    if (blames === 'event') return afterMs(attempts, eventBackoff);
+    if (blames === 'event' && refused.add(subject).size < refusedAlike)
+      return afterMs(attempts, eventBackoff);
     trouble = { reason, since, gone: false };
     failedInARow += 1;
     const untilMs = afterMs(failedInARow, subscriberBackoff);

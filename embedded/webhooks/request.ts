@@ -79,7 +79,7 @@ export async function sendToWebhook(request: WebhookRequest): Promise<Failure | 
     headers: Object.entries({ ...own, ...headers }).flat(),
   };
   try {
-    const send = () => transportTo(origin).send(wire, attemptTimeoutMs);
+    const send = () => transportTo(origin, nowMs).send(wire, attemptTimeoutMs);
     // A subscriber may close an idle connection at any time, and may receive an event twice.
     const answer = await send().catch((error) => {
       if (error instanceof NoAnswerError && error.wasStale) return send();
@@ -91,20 +91,23 @@ export async function sendToWebhook(request: WebhookRequest): Promise<Failure | 
   }
 }
 
-const transports = new Map<string, Transport>();
+const transports = new Map<string, { readonly transport: Transport; readonly sinceMs: number }>();
+/** After this time its name is looked up again: a subscriber may have moved, and its old server may still answer. */
+const transportMs = 60_000;
 
 /** Its connections are kept for the next event. */
-function transportTo(origin: string): Transport {
-  let transport = transports.get(origin);
-  if (transport === undefined) {
-    transport = createTransport({
-      origin: new URL(origin),
-      concurrency: maxConnections,
-      maxAnswerBytes,
-      mayRepeatPost: true,
-    });
-    transports.set(origin, transport);
-  }
+function transportTo(origin: string, nowMs: number): Transport {
+  const kept = transports.get(origin);
+  if (kept && Math.abs(nowMs - kept.sinceMs) < transportMs) return kept.transport;
+  // Its last attempts may still be under way.
+  if (kept) setTimeout(kept.transport.close, 2 * attemptTimeoutMs).unref();
+  const transport = createTransport({
+    origin: new URL(origin),
+    concurrency: maxConnections,
+    maxAnswerBytes,
+    mayRepeatPost: true,
+  });
+  transports.set(origin, { transport, sinceMs: nowMs });
   return transport;
 }
 
@@ -126,9 +129,11 @@ function blamed(status: number): Failure['blames'] {
 
 const blamesSubscriber = new Set([401, 403, 404, 405, 408, 429]);
 
-const refuses = ': it refuses the signature. Check that it has the same secret';
+const checks = 'Check that it has the same secret, and that both clocks are right';
+const refuses = `: it refuses the signature. ${checks}`;
 const nobody = ': nothing takes events at this address. Check the address';
 const meanings: Readonly<Record<number, string>> = {
+  400: `: it may refuse the signature. ${checks}`,
   401: refuses,
   403: refuses,
   404: nobody,

@@ -374,6 +374,31 @@ it('a webhook that is down is tried with one event, ever more slowly', async () 
   expect(counts()?.trouble).toMatchObject({ reason: 'it answered 500', gone: false });
 });
 
+it('a webhook that refuses every event is failing, and gets all once mended', async () => {
+  const { publish, run, sent, received, counts } = await setUp((_event, at) =>
+    at < hourMs ? { reason: 'it answered 400', blames: 'event' } : delivered,
+  );
+  await publish(...Array.from({ length: 200 }, (_, advert) => `${advert + 1}/1`));
+
+  await run(hourMs - 1);
+  expect(counts()?.trouble).toMatchObject({ reason: 'it answered 400', gone: false });
+  expect(sent.length).toBeLessThan(200);
+  await run(hourMs + 2 * 60_000);
+  expect(received[url]).toHaveLength(200);
+  expect(counts()?.trouble).toBeUndefined();
+});
+
+it('events that are refused for ever delay no other by more than a minute', async () => {
+  const { publish, run, sent, counts } = await setUp((event) => (event === '8/1' ? delivered : refused));
+  await publish(...Array.from({ length: 7 }, (_, advert) => `${advert + 1}/1`));
+  await run(hourMs);
+  await publish('8/1');
+  await run(hourMs + 60_000);
+
+  expect(eventsOf(sent)).toContain('8/1');
+  expect(counts()?.waiting).toBe(7);
+});
+
 it('what a slow webhook has taken is stored every half minute, sent once', async () => {
   const { publish, run, pace, sent, counts } = await setUp();
   await run(1_000);

@@ -1,3 +1,4 @@
+import dns from 'node:dns';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { beforeEach, expect, it, vi } from 'vitest';
@@ -95,6 +96,23 @@ it('uses HTTP_PROXY for a plain address, but never for one of this machine', asy
   expect(await sendToWebhook({ ...event, url: webhook.url })).toBeUndefined();
   expect(proxy.asked).toEqual(['POST http://subscriber.test/adverts']);
   expect(webhook.calls).toHaveLength(2);
+});
+
+it('a webhook moves with its name within a minute, though connections live', async () => {
+  const webhook = await startWebhook();
+  const found = [{ address: '127.0.0.1', family: 4 }];
+  const lookUp = vi
+    .spyOn(dns, 'lookup')
+    .mockImplementation(((_name, _options, done) =>
+      (done as (...found: unknown[]) => void)(null, found)) as (typeof dns)['lookup']);
+  const lookUps: number[] = [];
+  for (const seconds of [0, 59, 61, 62]) {
+    const url = `http://moving.test:${new URL(webhook.url).port}/`;
+    expect(await sendToWebhook({ ...event, url, nowMs: seconds * 1000 })).toBeUndefined();
+    lookUps.push(lookUp.mock.calls.length);
+  }
+
+  expect(lookUps).toEqual([1, 1, 2, 2]);
 });
 
 it('names the proxy, without its password, when the proxy refuses', async () => {
