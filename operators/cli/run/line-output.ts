@@ -18,8 +18,17 @@ export function lineOutputOf(stdout: Writable & { readonly fd?: number }): LineO
   const identity = `${stat?.dev}/${stat?.ino}`;
   if (fd !== undefined && stat?.isFile()) {
     const isTorn = stat.size > 0 && endsTorn(fd, stat.size);
+    let end = stat.size;
+    let isCut = false;
     return {
-      write: async (bytes) => (await writeTo(fd, bytes)).bytesWritten,
+      async write(bytes) {
+        const { size } = fstatSync(fd);
+        // A rotation that truncates the file (copytruncate) leaves the offset of `> file` behind its end.
+        isCut ||= size < end;
+        const { bytesWritten } = await writeTo(fd, bytes, 0, bytes.length, isCut ? size : null);
+        end = size + bytesWritten;
+        return bytesWritten;
+      },
       // Some file systems do not know it.
       sync: () => syncData(fd).catch(() => undefined),
       unreadBytes: 0,

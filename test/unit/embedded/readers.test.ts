@@ -374,7 +374,7 @@ it('a webhook that is down is tried with one event, ever more slowly', async () 
   expect(counts()?.trouble).toMatchObject({ reason: 'it answered 500', gone: false });
 });
 
-it('a webhook that refuses every event is failing, and gets all once mended', async () => {
+it('a webhook that refuses all is failing, and gets all once mended', async () => {
   const { publish, run, sent, received, counts } = await setUp((_event, at) =>
     at < hourMs ? { reason: 'it answered 400', blames: 'event' } : delivered,
   );

@@ -1,8 +1,10 @@
 /** Standard output over real pipes and a small file system. */
 import { execFileSync } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { PassThrough } from 'node:stream';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { lineOutputOf } from '../../../../../operators/cli/run/line-output.ts';
 import { quick, startConnected } from '../local-bridge.ts';
 import { newFolder } from '../run-cli.ts';
 import { advertsIn, bridge, canMount, fill, linesIn, shell, smallDisk } from './in-shell.ts';
@@ -30,6 +32,18 @@ describe.skipIf(process.platform === 'win32')('a consumer of standard output tha
     expect(linesIn(first)).toHaveLength(3);
     expect(advertsIn(linesIn(first, second)).size).toBe(200);
   });
+});
+
+it.each(['w', 'a'])('a file opened with %s has no gap when a rotation truncates it', async (flags) => {
+  const file = path.join(newFolder(), 'events.ndjson');
+  const fd = openSync(file, flags);
+  onTestFinished(() => closeSync(fd));
+  const { write } = lineOutputOf(Object.assign(new PassThrough(), { fd }));
+  await write(Buffer.from('one\n'));
+  truncateSync(file);
+  for (const line of ['two\n', 'three\n']) await write(Buffer.from(line));
+
+  expect(readFileSync(file, 'utf8')).toBe('two\nthree\n');
 });
 
 /** A named pipe whose reader is stopped before it reads: it goes on with SIGCONT. */
