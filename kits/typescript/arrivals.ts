@@ -25,6 +25,7 @@ const batch = v.object({
       body: v.fallback(v.string(), ''),
       messageId: v.optional(v.string()),
       attributes: v.fallback(v.object({ MessageGroupId: v.optional(v.string()) }), {}),
+      eventSourceARN: v.fallback(v.string(), '.fifo'),
     }),
   ),
 });
@@ -45,9 +46,10 @@ export function arrivalsIn(input: unknown): { readonly count: number; readonly s
   if (!given.success) return { count: 1, sequences: [[readEvent(() => parseEvent(input), input)]] };
   const { Records: records } = given.output;
   const sequences = new Map<string, (Arrival | Refusal)[]>();
-  for (const [index, { body, messageId, attributes }] of records.entries()) {
+  for (const [index, { body, messageId, attributes, eventSourceARN }] of records.entries()) {
     const record = { ...readEvent(() => parseBody(body), body), messageId };
-    const { MessageGroupId: group } = attributes;
+    // On a fair queue, a group is a tenant, whose messages have no order.
+    const group = eventSourceARN.endsWith('.fifo') ? attributes.MessageGroupId : undefined;
     const key = group === undefined ? (advertOf(record) ?? `record ${index}`) : `group ${group}`;
     sequences.set(key, [...(sequences.get(key) ?? []), record]);
   }

@@ -82,7 +82,7 @@ export async function callSafely(name: string, call: () => unknown): Promise<voi
 const sayings: Readonly<Record<Failure['stage'], readonly [problem: string, advice: string]>> = {
   refused: [
     'is refused',
-    ' Check that the rule, or the subscriber of the bus, sends the whole event, without a transformer. With onRefused, such records go to your dead-letter queue immediately.',
+    ' Check that the rule, or the subscriber of the bus, sends the whole event, without a transformer, and SNS raw messages. With onRefused, such records go to your dead-letter queue immediately.',
   ],
   'dead-letter': [
     'is refused and could not be sent to the dead-letter queue',

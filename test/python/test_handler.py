@@ -57,6 +57,16 @@ def test_keeps_the_order_of_each_group_of_a_fifo_queue(positions: DynamoDbPositi
     assert seen == ["1/1", f"{other[5:]}/2"]
 
 
+def test_does_not_take_the_groups_of_a_fair_queue_for_an_order(positions: DynamoDbPositions) -> None:
+    seen, other = list[str](), "main/12345678901234567890"
+    handle = advert_event_handler(positions, {"AdvertStatusChanged": noting(seen, broken="1/1")})
+    records = batch(body(1), body(2, other), body(1, other))
+    for record in records["Records"]:
+        record |= {"attributes": {"MessageGroupId": "main"}, "eventSourceARN": "arn:aws:sqs:eu-west-1:1:adverts"}
+    assert handle(records, None) == failed("message-1")
+    assert seen == [f"{other[5:]}/{sequence}" for sequence in (1, 2)]
+
+
 def test_applies_a_fifo_queue_in_order_around_a_failure(positions: DynamoDbPositions) -> None:
     adverts = [an_advert_history(["new", "active", "sold"], advert_id=advert_id) for advert_id in "12"]
     queue = a_lambda_event((event for each in zip(*adverts) for event in each), fifo=True)["Records"]

@@ -105,7 +105,7 @@ export function anSqsRecord(event: unknown, messageId = 'message-1', messageGrou
     messageAttributes: {},
     md5OfBody: createHash('md5').update(body).digest('hex'),
     eventSource: 'aws:sqs',
-    eventSourceARN: `arn:aws:sqs:${region}:${account}:adverts`,
+    eventSourceARN: `arn:aws:sqs:${region}:${account}:adverts${messageGroupId === undefined ? '' : '.fifo'}`,
     awsRegion: region,
   };
 }

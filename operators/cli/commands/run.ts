@@ -16,7 +16,7 @@ that goes away; the next run writes what it did not take. Webhooks are signed: \
 --help\`
 
 Examples:
-  $0 run --local .advert-bridge --until-idle > events.ndjson
+  $0 run --local .advert-bridge --until-idle >> events.ndjson
   $0 run --local .advert-bridge --webhook https://example.org/adverts`,
     where: 'local',
     options: runOptions,

@@ -87,8 +87,9 @@ def advert_event_handler(
 
 
 def group_of(record: Mapping[str, Any]) -> str:
-    """The group of a message of a FIFO queue, otherwise empty."""
-    return str(record.get("attributes", {}).get("MessageGroupId", ""))
+    """The group of a message of a FIFO queue, otherwise empty: on a fair queue, a group is a tenant without an order."""
+    is_fifo = record.get("eventSourceARN", ".fifo").endswith(".fifo")
+    return str(record.get("attributes", {}).get("MessageGroupId", "")) if is_fifo else ""
 
 
 def read(record: Mapping[str, Any]) -> AdvertEvent | AuthorizationEvent | Exception:

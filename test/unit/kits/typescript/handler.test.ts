@@ -157,6 +157,20 @@ it.each<[string, EventHandlerOptions['onRefused'], number[], number]>([
   expect(printed.filter((line) => /message-[12] is refused/.test(line))).toHaveLength(lines);
 });
 
+it('the groups of a fair queue have no order, and hold up nobody', async () => {
+  const broken = (delivery: Delivery) => {
+    if (named(delivery.event) === '123/1') throw new Error('no price');
+  };
+  const { lambda, seen } = subscriber({ onError: () => {} }, broken);
+  const Records = [nth(1), other(2), other(1)].map((event, index) => ({
+    ...anSqsRecord(event, `message-${index + 1}`, 'main'),
+    eventSourceARN: 'arn:aws:sqs:eu-central-1:111122223333:adverts',
+  }));
+
+  expect(await lambda({ Records })).toEqual({ batchItemFailures: [{ itemIdentifier: 'message-1' }] });
+  expect(seen).toEqual(['9/1', '9/2']);
+});
+
 it('a refused record of a FIFO queue is not named after a later event', async () => {
   const { lambda } = subscriber();
   const Records = ['nonsense', nth(1)].map((event, index) => anSqsRecord(event, `message-${index + 1}`, 'a'));
