@@ -8,18 +8,18 @@ import { stopHold } from '../../../functions/refresh-token/account-writes.ts';
 import { accountBusy, exclusively } from '../../../functions/refresh-token/refresh-lock.ts';
 import { newestPair } from '../../../functions/refresh-token/token-pairs.ts';
 import type { Clock } from '../../../shared/domain/clock.ts';
-import { forEachConcurrent } from '../../../shared/domain/concurrency.ts';
+import { backoffMs, forEachConcurrent } from '../../../shared/domain/concurrency.ts';
 import { BridgeFault } from '../../../shared/domain/faults.ts';
 import { type Holder, withHold, withoutHolds } from '../../../shared/domain/holds.ts';
 import { type PartnerAccount, stopOf } from '../../../shared/domain/partner-account.ts';
 import { textOfPair } from '../../../shared/domain/secret.ts';
-import type { Store } from '../../../shared/ports/store.ts';
+import { newEtag, type Store } from '../../../shared/ports/store.ts';
 import type { VersionedPair } from '../../../shared/ports/tokens.ts';
 import type { Bridge } from '../bridge.ts';
 import { askFor } from '../connect-functions.ts';
 import { failed } from '../errors.ts';
 import type { StackOutputs } from '../stack-outputs.ts';
-import { type Remembering, rowsToMove } from './move-rows.ts';
+import { type MovedRow, type Remembering, rowsToMove } from './move-rows.ts';
 import { type MovedTo, movedTo, noteMove } from './moved-to.ts';
 
 type Stored = 'vault' | 'partnerAccounts' | 'budgetStore' | 'applicationSecret' | 'settings' | 'makeDurable';
@@ -62,6 +62,10 @@ interface MoveOptions {
 /** How long to wait for a refresh that another command makes. */
 const waitMs = 15_000;
 const rowsAtOnce = 50;
+/** All rows of a kind are in one partition, which takes about 1,000 a second: what it throttles waits, for minutes at most. */
+const throttledBackoff = { baseMs: 500, capMs: 20_000, random: () => Math.random() };
+const maxAttempts = 30;
+const throttles = /Throttl|ThroughputExceeded|RequestLimitExceeded/;
 
 /**
  * The caller holds the folder's run lock. After an end at any point, the next call goes on.
@@ -87,6 +91,7 @@ export async function move(folder: Folder, stack: Stack, options: MoveOptions): 
     plan.push({ partnerAccount: account.name, state, ...(await figuresOf(folder, account)), account });
   }
   const hasApplication = await isSameApplication(folder, stack);
+  for (const kind of ['account', 'history'] as const) await mayWrite(stack, kind);
   const facts = plan.map(({ account: _account, total: _total, ...fact }) => fact);
   if (dryRun || begun?.isDone) return facts;
 
@@ -144,6 +149,10 @@ async function isSameApplication({ applicationSecret }: Folder, stack: Stack): P
   throw failed('other-application', {});
 }
 
+/** Writes on a condition that nothing meets. @throws the error of AWS if this user may not write there */
+const mayWrite = ({ store }: Stack, kind: MovedRow['key']['kind']) =>
+  store.put({ kind, name: 'move' }, {}, newEtag());
+
 /** From now on the name belongs to this move, and nobody can connect it. */
 async function reserve(
   { partnerAccounts }: Stack,
@@ -168,9 +177,7 @@ async function moveAccount(
   let copied = 0;
   for await (const page of rowsToMove(folder, account)) {
     // An earlier call has written what is there.
-    await forEachConcurrent(page, rowsAtOnce, async ({ key, value }) => {
-      await stack.store.put(key, value, 'absent');
-    });
+    await forEachConcurrent(page, rowsAtOnce, (row) => copy(row, stack.store, folder.clock));
     copied += page.length;
     onRows(copied);
   }
@@ -178,6 +185,18 @@ async function moveAccount(
   // The commit: from here on the account is the stack's.
   const moved = await stack.partnerAccounts.change(name, (there) => (there.moving ? row : undefined));
   if (!moved) throw failed('forgotten-meanwhile', { name });
+}
+
+async function copy({ key, value }: MovedRow, store: Store, clock: Clock): Promise<void> {
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      await store.put(key, value, 'absent');
+      return;
+    } catch (error) {
+      const isThrottled = error instanceof Error && throttles.test(error.name);
+      if (!isThrottled || attempt === maxAttempts) throw error;
+      await clock.sleep(backoffMs(attempt, throttledBackoff));
+    }
 }
 
 /** Under the lock of its tokens, so that no command refreshes them now; later none does, because the account is stopped. */

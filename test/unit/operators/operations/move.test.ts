@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { createDocuments, createTokenVault } from '../../../../embedded/state/secrets.ts';
 import { answerConnect, createConnect } from '../../../../functions/connect/connect.ts';
 import { type Folder, move, type Stack } from '../../../../operators/operations/move/move.ts';
+import { movedTo } from '../../../../operators/operations/move/moved-to.ts';
 import { heldBy, withHold } from '../../../../shared/domain/holds.ts';
 import { type PartnerAccount, stopOf } from '../../../../shared/domain/partner-account.ts';
 import { Secret, textOfPair } from '../../../../shared/domain/secret.ts';
@@ -276,6 +277,50 @@ it('move with dryRun shows what would be moved and changes nothing', async () =>
   expect(shown).toMatchObject([{ partnerAccount: 'main', waiting: 2 }, { partnerAccount: 'second' }]);
   expect([rowsIn(both.from), rowsIn(both.to)]).toEqual(before);
   await expect(both.to.applicationSecret.read()).rejects.toThrow();
+});
+
+type Put = Stack['store']['put'];
+/** The stack, where some writes fail. */
+const refusing = (
+  { stack }: Both['to'],
+  name: string,
+  isRefused: (...write: Parameters<Put>) => boolean,
+): Stack => {
+  const put: Put = async (...write) => {
+    if (isRefused(...write)) throw Object.assign(new Error('refused'), { name });
+    return stack.store.put(...write);
+  };
+  return { ...stack, store: { ...stack.store, put } };
+};
+
+it.each(['account', 'history'])('move changes nothing when it may write no %s row', async (denied) => {
+  const both = await createBoth();
+  const before = [rowsIn(both.from), rowsIn(both.to)];
+  const stack = refusing(both.to, 'AccessDeniedException', ({ kind }) => kind === denied);
+
+  for (const dryRun of [true, false])
+    await expect(move(both.from.folder, stack, { ...options, dryRun })).rejects.toThrow('refused');
+
+  expect([rowsIn(both.from), rowsIn(both.to)]).toEqual(before);
+  expect(await movedTo(both.from.folder)).toBeUndefined();
+});
+
+it.each([
+  [20, true],
+  [1_000, false],
+])('move waits while a table throttles %i writes of a row: %s', async (most, ends) => {
+  const both = await createBoth();
+  const times = new Map<string, number>();
+  const stack = refusing(both.to, 'ThrottlingException', ({ name, kind }, _, expected) => {
+    times.set(name, (times.get(name) ?? 0) + 1);
+    return kind === 'history' && expected === 'absent' && (times.get(name) ?? 0) <= most;
+  });
+
+  const moving = move(both.from.folder, stack, options);
+  await (ends ? moving : expect(moving).rejects.toThrow('refused'));
+
+  const accounts = await both.to.partnerAccounts.list();
+  expect(accounts.map(owns)).toEqual([ends, ends]);
 });
 
 it('move leaves a stopped account stopped, for the same reason', async () => {

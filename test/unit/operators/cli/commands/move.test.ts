@@ -91,7 +91,9 @@ it('move --dry-run changes neither side, even while the folder runs', async () =
     ...{ stack: 'AdvertBridge', dryRun: true },
     partnerAccounts: [{ partnerAccount: 'shop', state: 'to-move', adverts: 3, waiting: 0, deadLetters: 0 }],
   });
-  expect(stack.inputsOf('PutItem')).toEqual([]);
+  // Each asks only whether it may write: nothing meets its condition.
+  const asks = { Item: { sk: { S: 'move' } }, ConditionExpression: '#etag = :expected' };
+  expect(stack.inputsOf('PutItem')).toMatchObject([asks, asks]);
   expect(await move()).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('in use by') });
   lock.release();
   expect((await run('status --json')).stdout).toContain('shop');
