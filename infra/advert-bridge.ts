@@ -115,7 +115,7 @@ export class AdvertBridge extends Construct {
     };
     const catchUp = new CatchUp(this, parts, functions);
     const publishers = [fanOut.role, refreshToken.stage.role, connect.role];
-    if (bus && !settings.bus) reserveSource(this, 'Publishers', bus, publishers);
+    if (bus && !settings.bus) reserveSource(new Construct(this, 'Publishers'), bus, publishers);
     customBus?.guard(publishers);
     const alarms = alarmsOf(this, 'Alarms', { settings, changedAdverts, ...functions });
     const customBusArn = customBus?.arn;

@@ -1,15 +1,8 @@
 import { Annotations, CfnResource, Stack } from 'aws-cdk-lib';
-import {
-  AnyPrincipal,
-  Effect,
-  type IRole,
-  PolicyDocument,
-  PolicyStatement,
-  ServicePrincipal,
-} from 'aws-cdk-lib/aws-iam';
+import { type IRole, PolicyDocument, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Construct } from 'constructs';
-import { archivedFor, subscribersOf } from './event-bus.ts';
+import { archivedFor, publishOnlyBy, subscribersOf } from './event-bus.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
 import { isKnown } from './props/resources.ts';
 
@@ -69,16 +62,9 @@ export class CustomEventBus extends Construct {
    */
   guard(publishers: readonly IRole[]): void {
     const statements = [
-      new PolicyStatement({
-        sid: 'PublishOnlyByBridge',
-        effect: Effect.DENY,
-        principals: [new AnyPrincipal()],
+      publishOnlyBy(publishers, {
         actions: ['events:PutEvents', 'events:PutRawEvents'],
         resources: [this.arn],
-        conditions: {
-          ArnNotEquals: { 'aws:PrincipalArn': publishers.map(({ roleArn }) => roleArn) },
-          Null: { 'aws:PrincipalArn': 'false' },
-        },
       }),
       ...subscribersOf(this.#settings).map(
         ({ who, principals, conditions }) =>

@@ -8,6 +8,7 @@ import {
   type IPrincipal,
   type IRole,
   PolicyStatement,
+  type PolicyStatementProps,
 } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { detailTypes, eventSource } from '../../shared/contract/names.ts';
@@ -75,30 +76,33 @@ export function eventBus(parent: Construct, id: string, settings: Settings): IEv
  *
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_notprincipal.html
  */
-export function reserveSource(
-  parent: Construct,
-  id: string,
-  bus: IEventBus,
+export const publishOnlyBy = (
   publishers: readonly IRole[],
-): void {
-  const sid = 'PublishOnlyByBridge';
-  const statement = new PolicyStatement({
-    sid,
+  { conditions, ...denied }: Pick<PolicyStatementProps, 'actions' | 'resources' | 'conditions'>,
+): PolicyStatement =>
+  new PolicyStatement({
+    sid: 'PublishOnlyByBridge',
     effect: Effect.DENY,
     principals: [new AnyPrincipal()],
-    actions: ['events:PutEvents'],
-    resources: [bus.eventBusArn],
+    ...denied,
     conditions: {
-      'ForAnyValue:StringEquals': { 'events:source': [eventSource] },
+      ...conditions,
       ArnNotEquals: { 'aws:PrincipalArn': publishers.map(({ roleArn }) => roleArn) },
       Null: { 'aws:PrincipalArn': 'false' },
     },
   });
-  new CfnEventBusPolicy(new Construct(parent, id), sid, {
-    eventBusName: bus.eventBusName,
-    statementId: sid,
-    statement: statement.toStatementJson(),
-  });
+
+/** Reserves the bridge's source on a classic bus, on which others may publish events of theirs. */
+export function reserveSource(scope: Construct, bus: IEventBus, publishers: readonly IRole[]): void {
+  const conditions = { 'ForAnyValue:StringEquals': { 'events:source': [eventSource] } };
+  const denied = { actions: ['events:PutEvents'], resources: [bus.eventBusArn], conditions };
+  addToPolicy(scope, bus, publishOnlyBy(publishers, denied));
+}
+
+function addToPolicy(scope: Construct, { eventBusName }: IEventBus, statement: PolicyStatement): void {
+  const { sid: statementId = '' } = statement;
+  const json: unknown = statement.toStatementJson();
+  new CfnEventBusPolicy(scope, statementId, { eventBusName, statementId, statement: json });
 }
 
 /**
@@ -115,11 +119,7 @@ function allowSubscribers(parent: Construct, bus: Bus, settings: Settings): void
   const allow = (sid: string, actions: string[], principals: IPrincipal[], conditions: Conditions) => {
     const own = { StringEqualsIfExists: ownRules };
     const props = { sid, actions, principals, resources, conditions: { ...conditions, ...own } };
-    new CfnEventBusPolicy(scope, sid, {
-      eventBusName: bus.eventBusName,
-      statementId: sid,
-      statement: new PolicyStatement(props).toStatementJson(),
-    });
+    addToPolicy(scope, bus, new PolicyStatement(props));
   };
   for (const { who, principals, conditions } of subscribersOf(settings)) {
     allow(`${who}MakeRules`, ['events:PutRule'], principals, { ...conditions, ...bridgeEvents() });

@@ -22,17 +22,12 @@ export function placeOf(resource: IConstruct | IResource): { region?: string; ac
   return Object.fromEntries(Object.entries(places).filter(([, value]) => value !== undefined));
 }
 
-/** The region of a resource that is known to be in another one than the stack. */
-export function otherRegion(scope: IConstruct, resource: IResource): string | undefined {
-  const [here, { region }] = [Stack.of(scope).region, placeOf(resource)];
-  return region !== undefined && isKnown(here) && here !== region ? region : undefined;
-}
-
-/** The same for the AWS account. */
-export function otherAccount(scope: IConstruct, resource: IResource): string | undefined {
-  const [here, { account }] = [Stack.of(scope).account, placeOf(resource)];
-  return account !== undefined && isKnown(here) && here !== account ? account : undefined;
-}
+/** The region, or the AWS account, of a resource that is known to be in another one than the stack. */
+const elsewhere = (what: 'region' | 'account') => (scope: IConstruct, resource: IResource) => {
+  const [here, there] = [Stack.of(scope)[what], placeOf(resource)[what]];
+  return there !== undefined && isKnown(here) && here !== there ? there : undefined;
+};
+export const [otherRegion, otherAccount] = [elsewhere('region'), elsewhere('account')];
 
 /** What keeps an ARN from being that of a classic bus; undefined for one that is not known at synth. */
 export function notClassicBus(arn: string): string | undefined {

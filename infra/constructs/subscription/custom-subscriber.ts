@@ -1,9 +1,8 @@
 import { CfnResource, Names, Stack } from 'aws-cdk-lib';
-import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { type AdvertFilter, filterOf } from './subscription-pattern.ts';
-import { keyUse } from './subscription-target.ts';
+import { sendingRole } from './subscription-target.ts';
 
 const type = 'AWS::EventsV2::Subscriber';
 
@@ -26,7 +25,13 @@ export interface CustomSubscriberProps {
 export function customSubscriber(scope: Construct, props: CustomSubscriberProps): CfnResource {
   const { customBusArn, from, filter, target, undelivered, retryPolicy } = props;
   const name = Names.uniqueResourceName(scope, { maxLength: 200, separator: '-' });
-  const role = deliveryRole(scope, name, target, undelivered);
+  const role = sendingRole(scope, 'Delivery', {
+    description: 'Hands events of the advert bridge to a queue',
+    source: `subscriber/${name}`,
+    actions: ['sqs:SendMessage'],
+    resources: [...new Set([target.queueArn, undelivered.queueArn])],
+    key: target.encryptionMasterKey,
+  });
   const before = Stack.of(scope)
     .node.findAll()
     .filter((each): each is CfnResource => CfnResource.isCfnResource(each) && each.cfnResourceType === type)
@@ -71,24 +76,4 @@ function startingAt(from: string): object {
       ? { PointType: 'HORIZON' }
       : { PointType: 'TIMESTAMP', StartingPoint: Math.floor(Date.parse(from) / 1000) };
   return { StartingPosition: 'POINT_IN_TIME', PointInTimeConfiguration: point };
-}
-
-function deliveryRole(scope: Construct, subscriber: string, target: IQueue, undelivered: IQueue): Role {
-  const { partition, region, account } = Stack.of(scope);
-  const role = new Role(scope, 'Delivery', {
-    assumedBy: new ServicePrincipal('events.amazonaws.com', {
-      conditions: {
-        StringEquals: { 'aws:SourceAccount': account },
-        ArnLike: {
-          'aws:SourceArn': `arn:${partition}:events:${region}:${account}:subscriber/${subscriber}/*`,
-        },
-      },
-    }),
-    description: 'Hands events of the advert bridge to a queue',
-  });
-  const queues = [...new Set([target.queueArn, undelivered.queueArn])];
-  role.addToPolicy(new PolicyStatement({ sid: 'Send', actions: ['sqs:SendMessage'], resources: queues }));
-  const key = target.encryptionMasterKey?.keyArn;
-  if (key) role.addToPolicy(new PolicyStatement({ sid: 'Key', actions: keyUse, resources: [key] }));
-  return role;
 }

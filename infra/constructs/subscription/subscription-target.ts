@@ -1,6 +1,13 @@
 import { Annotations, Aspects, Stack } from 'aws-cdk-lib';
 import type { CfnRule } from 'aws-cdk-lib/aws-events';
-import { AccountPrincipal, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import {
+  AccountPrincipal,
+  PolicyStatement,
+  Role,
+  type RoleProps,
+  ServicePrincipal,
+} from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { CfnEventInvokeConfig, IFunction } from 'aws-cdk-lib/aws-lambda';
 import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
 import { CfnQueue, type IQueue } from 'aws-cdk-lib/aws-sqs';
@@ -12,12 +19,38 @@ const eventBridge = new ServicePrincipal('events.amazonaws.com');
 
 const usualPath = '/advert-bridge/';
 
+interface Sending extends Pick<RoleProps, 'path' | 'description'> {
+  readonly actions: string[];
+  readonly resources: string[];
+  readonly key: IKey | undefined;
+  /** Which rules or subscribers of this AWS account may use it. */
+  readonly source: string;
+}
+
 /**
- * The role with which EventBridge sends to a target in another AWS account. Only rules on this bus may use it. An Aspect
- * that changes its path would lock it out of the other account's queue: then synth fails.
+ * A role with which EventBridge sends.
+ *
+ * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/cross-service-confused-deputy-prevention.html
+ */
+export function sendingRole(scope: Construct, id: string, sending: Sending): Role {
+  const { actions, resources, key, source, ...props } = sending;
+  const { partition, region, account } = Stack.of(scope);
+  const assumedBy = eventBridge.withConditions({
+    StringEquals: { 'aws:SourceAccount': account },
+    // A rule refers to its role, so a reference to the rule here would be circular.
+    ArnLike: { 'aws:SourceArn': `arn:${partition}:events:${region}:${account}:${source}/*` },
+  });
+  const role = new Role(scope, id, { assumedBy, ...props });
+  role.addToPolicy(new PolicyStatement({ sid: 'Send', actions, resources }));
+  if (key) role.addToPolicy(new PolicyStatement({ sid: 'Key', actions: keyUse, resources: [key.keyArn] }));
+  return role;
+}
+
+/**
+ * The role for a target in another AWS account. Only rules on this bus may use it. An Aspect that changes its path would
+ * lock it out of the other account's queue: then synth fails.
  *
  * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-service-cross-account.html
- * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/cross-service-confused-deputy-prevention.html
  */
 export function senderRoleOf(
   scope: Construct,
@@ -26,20 +59,14 @@ export function senderRoleOf(
   path = usualPath,
 ): Role | undefined {
   if (otherAccount(scope, target) === undefined) return undefined;
-  const { partition, region, account } = Stack.of(scope);
-  const role = new Role(scope, 'Sender', {
+  const role = sendingRole(scope, 'Sender', {
     path,
-    assumedBy: eventBridge.withConditions({
-      StringEquals: { 'aws:SourceAccount': account },
-      // A rule refers to its role, so a reference to the rule here would be circular.
-      ArnLike: { 'aws:SourceArn': `arn:${partition}:events:${region}:${account}:rule/${eventBusName}/*` },
-    }),
     description: 'Hands events of the advert bridge to a subscriber in another AWS account',
+    source: `rule/${eventBusName}`,
+    actions: [isQueue(target) ? 'sqs:SendMessage' : 'lambda:InvokeFunction'],
+    resources: [arnOf(target)],
+    key: isQueue(target) ? target.encryptionMasterKey : undefined,
   });
-  const actions = [isQueue(target) ? 'sqs:SendMessage' : 'lambda:InvokeFunction'];
-  role.addToPolicy(new PolicyStatement({ sid: 'Send', actions, resources: [arnOf(target)] }));
-  const key = isQueue(target) ? target.encryptionMasterKey?.keyArn : undefined;
-  if (key) role.addToPolicy(new PolicyStatement({ sid: 'Key', actions: keyUse, resources: [key] }));
   role.node.addValidation({
     validate: () => {
       const found = rolePathOf(role);
