@@ -8,6 +8,18 @@ export interface Commands {
   readonly command: (words: string) => string;
 }
 
+/** What a remedy depends on. */
+export interface Mends extends Commands {
+  readonly kind: 'local' | 'stack';
+}
+/** One for each kind of bridge, or one for both. */
+export type Remedy = string | Readonly<Record<Mends['kind'], string>>;
+
+export function remedied(mend: Remedy | undefined, facts: Facts, mends: Mends): string | null {
+  const text = typeof mend === 'object' ? mend[mends.kind] : mend;
+  return text === undefined ? null : filled(text, facts, mends);
+}
+
 /**
  * @param text of problems.json: `{fact}` stands for a fact, `{advert-bridge words}` for a command for this bridge; what is
  * in `[brackets]` is left out if a fact in it is null, undefined or empty

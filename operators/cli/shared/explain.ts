@@ -6,16 +6,12 @@ import { asBridgeFault, BridgeFault } from '../../../shared/domain/faults.ts';
 import { CommandError, type Problem, UsageError } from '../../operations/errors.ts';
 import { faultProblem } from '../../operations/findings/findings.ts';
 import problems from '../../operations/findings/problems.json' with { type: 'json' };
-import { filled } from '../../operations/sentences.ts';
+import { filled, type Remedy, remedied } from '../../operations/sentences.ts';
 import { type AwsFault, awsFaultOf, denialOf } from './aws-fault.ts';
 import type { Target } from './target.ts';
 
-interface Explanation {
-  readonly says: string;
-  readonly mend: string | Readonly<Record<Target['kind'], string>>;
-}
 /** What the partner service does, by the kind of fault. */
-const service: Readonly<Record<string, Explanation>> = problems.service;
+const service: Readonly<Record<string, { readonly says: string; readonly mend: Remedy }>> = problems.service;
 
 /** @param baseUrl of the partner service, if it is known */
 export function explained(error: unknown, target: Target, baseUrl?: string): Error {
@@ -61,6 +57,5 @@ function problemOfFault(
     baseUrl,
     wait: retryAfterMs > 0 ? `${Math.ceil(retryAfterMs / 1000)} s` : 'a while',
   };
-  const mend = typeof problem.mend === 'object' ? problem.mend[target.kind] : problem.mend;
-  return [filled(problem.says, facts, target), filled(mend, facts, target)];
+  return [filled(problem.says, facts, target), remedied(problem.mend, facts, target) ?? undefined];
 }

@@ -3,8 +3,7 @@
  * check finds is a code and facts: doctor.json has the sentences.
  */
 import { type Clock, systemClock } from '../../../shared/domain/clock.ts';
-import type { Mends } from '../findings/finding.ts';
-import { filled } from '../sentences.ts';
+import { type Facts, filled, type Mends, type Remedy, remedied } from '../sentences.ts';
 import doctor from './doctor.json' with { type: 'json' };
 
 export interface Result {
@@ -16,7 +15,6 @@ export interface Result {
 /** As printed by `doctor --json`. */
 export type CheckResult = Result & { readonly name: string };
 
-type Facts = Readonly<Record<string, unknown>>;
 /** A code of doctor.json, with the facts for its sentences. */
 export type Coded = readonly [code: string, facts?: Facts];
 /** What a check has found; a result has its sentences already. */
@@ -24,7 +22,7 @@ export type Found = Coded | Result;
 
 /** What is said, by how bad it is; and what mends it. */
 type Entry = { readonly [result in 'fault' | 'warning' | 'skipped']?: string } & {
-  readonly mend?: string | Readonly<Record<Mends['kind'], string>>;
+  readonly mend?: Remedy;
 };
 type Entries = Readonly<Record<string, Entry | string>>;
 /** Of each check, by its name, or the name of the check with the same: `ok`, and what may be wrong. `any`: of any check. */
@@ -109,12 +107,7 @@ function resultOf(found: Found, check: string, catalogue: Catalogue, mends: Mend
   if (typeof entry === 'string') return { result: 'ok', says: filled(entry, facts, mends), mend: null };
   const { mend, ...words } = entry;
   const [result = 'fault', says = code] = (Object.entries(words) as [Result['result'], string][])[0] ?? [];
-  const remedy = typeof mend === 'object' ? mend[mends.kind] : mend;
-  return {
-    result,
-    says: filled(says, facts, mends),
-    mend: remedy === undefined ? null : filled(remedy, facts, mends),
-  };
+  return { result, says: filled(says, facts, mends), mend: remedied(mend, facts, mends) };
 }
 
 function catalogueEntry(catalogue: Catalogue, check: string, code: string): Entry | string {

@@ -1,4 +1,5 @@
 import type { alarms } from '../../../shared/contract/names.ts';
+import type { Mends } from '../sentences.ts';
 import type problems from './problems.json';
 
 /** A section of docs/operate/runbook.md: each has the name of an alarm (a test compares them). */
@@ -26,12 +27,6 @@ export interface Finding {
 
 /** What is not delivered while it lasts, of which there is more or less; `late`: everything, but later. */
 type Stops = 'all' | 'late' | 'nothing' | keyof typeof problems.delivery.exceptions;
-
-/** What a remedy depends on. */
-export interface Mends {
-  readonly kind: 'local' | 'stack';
-  readonly command: (words: string) => string;
-}
 
 export interface FindingOptions extends Mends {
   readonly nowMs: number;

@@ -6,12 +6,12 @@ import type { FaultKind } from '../../../shared/domain/faults.ts';
 import { printableLine } from '../../../shared/domain/text.ts';
 import { namesText, type Problem } from '../errors.ts';
 import type { ResourceFault, Status } from '../printed.ts';
-import { filled, sentence } from '../sentences.ts';
-import { type Finding, type FindingOptions, type Found, type Mends, maxNames } from './finding.ts';
+import { filled, type Mends, type Remedy, remedied, sentence } from '../sentences.ts';
+import { type Finding, type FindingOptions, type Found, maxNames } from './finding.ts';
 import { accountFacts, looks, resourceFound } from './looks.ts';
 import problems from './problems.json' with { type: 'json' };
 
-export type { Finding, Mends };
+export type { Finding };
 
 /** An entry of problems.json. */
 interface Entry extends Pick<Finding, 'severity' | 'says'> {
@@ -21,8 +21,8 @@ interface Entry extends Pick<Finding, 'severity' | 'says'> {
   readonly advice?: string;
   /** The words of a command for this bridge that mends it. */
   readonly command?: string;
-  /** Another command, or a page; by the kind of the bridge. */
-  readonly mend?: string | Readonly<Record<Mends['kind'], string>>;
+  /** Another command, or a page. */
+  readonly mend?: Remedy;
   /** Which fact of the account says since when. */
   readonly since?: 'hold' | 'paused' | 'lastSuccess';
 }
@@ -65,8 +65,7 @@ export const resourceFinding = (fault: ResourceFault, mends: Mends): Finding =>
 function finding(entry: Entry, found: Found, mends: Mends): Finding {
   const fill = (text: string) => filled(text, found, mends);
   const { what = '', partnerAccount = null, since = null, severity = entry.severity } = found;
-  const given = typeof entry.mend === 'object' ? entry.mend[mends.kind] : entry.mend;
-  const mend = entry.command === undefined ? given : `{advert-bridge ${entry.command}}`;
+  const mend = entry.command === undefined ? entry.mend : `{advert-bridge ${entry.command}}`;
   return {
     what,
     partnerAccount,
@@ -75,7 +74,7 @@ function finding(entry: Entry, found: Found, mends: Mends): Finding {
     stops: found.stops ?? entry.stops ?? 'nothing',
     says: printableLine(fill(entry.says)),
     advice: entry.advice === undefined ? null : fill(entry.advice),
-    mend: mend === undefined ? null : fill(mend),
+    mend: remedied(mend, found, mends),
     runbook: found.runbook ?? entry.runbook ?? null,
   };
 }

@@ -7,7 +7,8 @@ import { heldMs } from '../account-status.ts';
 import { applicationWords, namesText } from '../errors.ts';
 import { duration } from '../figures.ts';
 import type { AccountStatus, PrintedPause, RaisedAlarm, ResourceFault, Status } from '../printed.ts';
-import { type Finding, type FindingOptions, type Found, type Mends, maxNames } from './finding.ts';
+import type { Mends } from '../sentences.ts';
+import { type Finding, type FindingOptions, type Found, maxNames } from './finding.ts';
 
 type Look = (status: Status, options: FindingOptions) => Found | readonly Found[] | false;
 
