@@ -144,20 +144,20 @@ async function handleInOrder(invocation: Invocation, sequence: Sequence): Promis
 }
 
 async function handleRecord(invocation: Invocation, record: Arrival | Refusal): Promise<Fault | undefined> {
-  if ('error' in record) return await refuse(invocation, record);
+  const { onRefused } = invocation;
+  if ('error' in record && !onRefused) return { stage: 'refused', error: record.error };
+  if ('error' in record) return await faultOf('dead-letter', () => onRefused?.(record));
   const { event, messageId } = record;
-  return concernsAdvert(event)
-    ? await applyNext(invocation, { event, messageId })
-    : await applyAuthorization(invocation, record);
+  if (concernsAdvert(event)) return await applyNext(invocation, { event, messageId });
+  return await faultOf('handler', () => apply(invocation, { ...record, outcome: 'apply', missing: 0 }));
 }
 
-async function refuse({ onRefused }: Invocation, refusal: Refusal): Promise<Fault | undefined> {
-  if (!onRefused) return { stage: 'refused', error: refusal.error };
+async function faultOf(stage: Failure['stage'], work: () => unknown): Promise<Fault | undefined> {
   try {
-    await onRefused(refusal);
+    await work();
     return undefined;
   } catch (error) {
-    return { stage: 'dead-letter', error };
+    return { stage, error };
   }
 }
 
@@ -187,15 +187,6 @@ async function applyNext(invocation: Invocation, arrival: Arrival<AdvertEvent>):
     const pauseMs = Math.min(pause, busyWaitMs - waited);
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
     waited += pauseMs;
-  }
-}
-
-async function applyAuthorization(invocation: Invocation, arrival: Arrival): Promise<Fault | undefined> {
-  try {
-    await apply(invocation, { ...arrival, outcome: 'apply', missing: 0 });
-    return undefined;
-  } catch (error) {
-    return { stage: 'handler', error };
   }
 }
 

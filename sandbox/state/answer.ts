@@ -60,26 +60,13 @@ export function reshaped(answer: Answer, shape: ErrorShape, path: string): Answe
   const nested = typeof said.error === 'object' ? said.error : {};
   const code: string = said.code ?? nested.title ?? said.error;
   const message: string = said.message ?? nested.detail ?? said.error_description;
-  switch (shape) {
-    case 'problem': {
-      const type = { 'content-type': 'application/problem+json' };
-      return answerWith(
-        status,
-        { type: 'about:blank', title: code, status, detail: message },
-        { ...headers, ...type },
-      );
-    }
-    case 'errors':
-      return answerWith(status, { errors: [{ code, message }] }, headers);
-    case 'spring':
-      return answerWith(
-        status,
-        { timestamp: '2026-11-20T12:00:00.000+00:00', status, error: message, path },
-        headers,
-      );
-    case 'message':
-      return answerWith(status, { message }, headers);
-    case 'empty':
-      return answerWith(status, '', headers);
-  }
+  const bodies = {
+    problem: { type: 'about:blank', title: code, status, detail: message },
+    errors: { errors: [{ code, message }] },
+    spring: { timestamp: '2026-11-20T12:00:00.000+00:00', status, error: message, path },
+    message: { message },
+    empty: '',
+  };
+  const type = shape === 'problem' && { 'content-type': 'application/problem+json' };
+  return answerWith(status, bodies[shape], { ...headers, ...type });
 }
