@@ -14,6 +14,7 @@ const heap = ['--max-semi-space-size=16', '--max-old-space-size=2000'];
 const [major, minor] = process.versions.node.split('.').map(Number);
 const words = process.argv.slice(2);
 const isDemo = words[0] === 'demo';
+const hasNode24 = /\bnode@24\b/.test(process.env.npm_config_package);
 const needsSqlite = isDemo || words.some((word) => /^--local(=|$)/.test(word));
 const isSource = existsSync(join(__dirname, 'main.ts'));
 if (isSource && !process.features.typescript) {
@@ -27,10 +28,13 @@ if (isSource && !process.features.typescript) {
   );
   process.exit(2);
 } else if (!needsSqlite || major > 22 || (major === 22 && minor >= 13)) start();
-else if (isDemo && !/\bnode@24\b/.test(process.env.npm_config_package)) startWithNode24();
+else if (isDemo && !hasNode24) startWithNode24();
 else {
+  const mend = hasNode24
+    ? 'npm brought no Node 24: does its configuration say ignore-scripts=true? Install Node 22.13 or later.'
+    : `Install a newer one, or run: npx -p node@24 -- node ${process.argv[1]} …`;
   console.error(
-    `advert-bridge: an embedded bridge needs Node 22.13 or later; this is ${process.versions.node}. Install a newer one, or run: npx -p node@24 -- node ${process.argv[1]} …`,
+    `advert-bridge: an embedded bridge needs Node 22.13 or later; this is ${process.versions.node}. ${mend}`,
   );
   process.exit(2);
 }

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { emitWarningIfUnsupportedVersion } from '@aws-sdk/core/client';
 import * as v from 'valibot';
 import { afterEach, expect, it, vi } from 'vitest';
@@ -37,6 +38,20 @@ it('Node 20 gets what it has not, as later versions have it', async () => {
   expect(await kept.promise).toBe(1);
   await expect(broken.promise).rejects.toThrow('broken');
   expect([URL.parse('/a', 'http://b')?.href, URL.parse('/a')]).toEqual(['http://b/a', null]);
+});
+
+it.each([
+  ['run --local x', {}, 'or run: npx -p node@24 -- node'],
+  ['demo', { npm_config_package: 'node@24' }, 'does its configuration say ignore-scripts=true?'],
+])('%s on Node 20 says how to get a newer one', (words, env, says) => {
+  const onNode20 = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } });
+    require('./operators/cli/advert-bridge.cjs')`;
+  const { status, stderr } = spawnSync(process.execPath, ['-e', onNode20, 'program', ...words.split(' ')], {
+    env,
+    encoding: 'utf8',
+  });
+
+  expect([status, stderr]).toEqual([2, expect.stringContaining(says)]);
 });
 
 it('a command on Node 20 prints no warning of the AWS SDK', () => {
