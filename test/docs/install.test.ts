@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
 const fetched = [
@@ -25,6 +25,18 @@ it('no page, message or kit installs our packages from a registry', () => {
   expect(
     texts.flatMap((file) => faultsOf(readFileSync(file, 'utf8')).map((line) => `${file}: ${line}`)),
   ).toEqual([]);
+});
+
+// zsh, the shell of macOS, hands a pasted comment over as arguments: `npm install ./x.tgz # the kit` installs `the` and `kit`.
+it('no block of a page has a comment behind a command, or before one', () => {
+  const commented = globSync('**/*.md', { exclude: ['node_modules', 'dist', 'cdk.out'] }).flatMap((page) =>
+    [...readFileSync(page, 'utf8').matchAll(/^ *```sh\n([\s\S]*?)```/gm)]
+      .flatMap(([, block = '']) => block.split('\n'))
+      .filter((line) => /(^|\s)#(\s|$)/.test(line))
+      .map((line) => `${page}: ${line}`),
+  );
+
+  expect(commented).toEqual([]);
 });
 
 it.each([
