@@ -54,6 +54,12 @@ it('the service is not asked for a pair when there is no room to store one', asy
   expect(await asked(['shop'], 1_000)).toEqual([0]);
 });
 
+it('a renewal that could not be sent, in a pause, is tried again at once', async () => {
+  fail('paused');
+
+  expect(await asked(['main'], 3_000)).toEqual([0, 1, 2]);
+});
+
 it.each<[FaultKind, Rejection]>([
   ['transient', 'expired'],
   ['forbidden', 'expired'],
@@ -154,13 +160,22 @@ it.each<Rejection>(['token-rejected', 'expired'])(
   },
 );
 
-it('a renewal waits 5 s when the token before lived to its end', async () => {
-  for (let day = 0; day < 3; day += 1) {
-    world.clock.advance(dayMs);
-    await refresh('main', 'expired');
-  }
+it.each<[string, () => Promise<unknown>]>([
+  ['each token before lived to its end', () => asked(['main'], 3 * dayMs, 'expired', dayMs)],
+  [
+    'those before it failed',
+    async () => {
+      const answer = world.service.state.tokens;
+      fail('transient');
+      await asked(['main'], minuteMs, 'token-rejected');
+      world.service.state.tokens = answer;
+      await asked(['main'], 2 * minuteMs, 'token-rejected', minuteMs);
+    },
+  ],
+])('a renewal waits 5 s when %s', async (_when, renew) => {
+  await renew();
 
-  expect((await world.account())?.renewal).toMatchObject({ forMs: 5_000 });
+  expect((await world.account())?.renewal).toEqual({ at: expect.any(Number), forMs: 5_000 });
 });
 
 it('a pair is stored again when a late write of an older one replaced it', async () => {

@@ -374,3 +374,10 @@ it('the hold that ends last counts, of the bridge as of an account', () => {
   expect(holdOf(of('service', 1_000), of('token', 2_000), startMs)?.kind).toBe('token');
   expect(holdOf(of('service', 3_000), of('token', 2_000), startMs)?.kind).toBe('service');
 });
+
+it('a stop counts before an operator’s pause, and that before all others', () => {
+  const holds = (['service', 'operator', 'authorization'] as const).map((kind) => ({ kind, since: startMs }));
+
+  expect(holdOf({ holds }, undefined, startMs)?.kind).toBe('authorization');
+  expect(holdOf(undefined, { holds: holds.slice(0, 2) }, startMs)?.kind).toBe('operator');
+});

@@ -5,6 +5,7 @@ import { createCachedBudget } from '../../../../shared/partner-api/cached-rows.t
 import { createRateLimiter, type RateLimiterOptions } from '../../../../shared/partner-api/rate-limiter.ts';
 import { type BudgetState, type BudgetStore, createBudgetStore } from '../../../../shared/state/budget.ts';
 import { createInMemoryStore } from '../../../fakes/store.ts';
+import { holdBridge, serviceHold } from '../../../helpers/holds.ts';
 import { faultOf } from '../../../helpers/partner-api/fixtures.ts';
 import {
   createVirtualClock,
@@ -61,6 +62,20 @@ it('callers get turns a bit further apart than the rate, a write a second', asyn
 
   expect([times[0], reserved]).toEqual([0, [10, 10, 5]]);
   for (const [i, time] of times.entries()) expect(Math.abs(time - i * 105)).toBeLessThanOrEqual(1);
+});
+
+it('whoever gets a slot knows what other processes have stored meanwhile', async () => {
+  const { clock, store } = setUp();
+  const budget = createCachedBudget(store, clock);
+  const rateLimiter = limiterOf(store, clock, { budget, maxRequestsPerSecond: 0.1 });
+  await starts(clock, () => rateLimiter.enter('a', farMs), 1);
+  const next = rateLimiter.enter('a', farMs);
+  await clock.run(clock.now() + 5_000);
+  await holdBridge(store, serviceHold('service', farMs));
+  await clock.run();
+
+  await next;
+  expect(budget.state.holds).toHaveLength(1);
 });
 
 it('the rate limiter goes on for everyone after the clock was set back', async () => {

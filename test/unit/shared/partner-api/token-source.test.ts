@@ -303,6 +303,8 @@ it.each<[string, Partial<PartnerAccount>, string, number | undefined]>([
   ['a hold', { holds: [tokenHold(startMs + 60_000)] }, 'account-paused', 60_000],
 ])('a renewal that ends with %s fails as the account’s row says', async (_what, row, code, retryAfterMs) => {
   const { renewed, outcomes, asked, state } = setUp();
+  // Too small a scope is reported although the next renewal is not due.
+  state.row = { renewal: { at: startMs, forMs: 60_000 } };
   outcomes.push(async () => {
     state.row = row;
     return { kind: 'held' };
