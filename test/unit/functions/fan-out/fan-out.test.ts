@@ -349,6 +349,19 @@ it('a witness that fails is not asked for again by the next advert', async () =>
   expect(world.service.fetched).toEqual(['2', '1', '3', '1', '2', '3']);
 });
 
+it('an advert is no witness against itself', async () => {
+  const fanOut = fanOutWith(confirming());
+  const look = async () => (await fanOut.handle([delivery()], world.options()))[0]?.verdict.kind;
+  await look();
+  for (const isWell of [false, true, false]) {
+    fail('invalid-request', { status: 400 });
+    if (isWell) world.service.state.beforeAdvert = () => undefined;
+    world.clock.advance(1);
+
+    expect(await look()).toBe('retry');
+  }
+});
+
 it('a lone advert is believed gone after 15 minutes of reading its feed', async () => {
   const listed = delivery();
   world.service.remove('1');

@@ -68,11 +68,12 @@ it.each<[FaultKind, Rejection]>([
 ])('a token is asked for after 5 s, doubled, when the answer is %s (%s)', async (code, because) => {
   if (because === 'expired') world.clock.advance(dayMs);
   fail(code);
+  const since = world.clock.now();
 
   expect(await asked(['main'], 10 * minuteMs, because)).toEqual([0, 5, 15, 35, 75, 155, 315]);
   const hold = holdOf(await world.account(), 'token');
   const reason = code === 'client-rejected' ? code : 'token-not-renewed';
-  expect(hold).toEqual(because === 'expired' ? expect.objectContaining({ reason }) : undefined);
+  expect(hold).toEqual(because === 'expired' ? expect.objectContaining({ reason, since }) : undefined);
 });
 
 it.each<[FaultKind, number]>([
@@ -196,8 +197,13 @@ it('a pair is stored again when a late write of an older one replaced it', async
 it('a token lives as long as the service said, also if not stored again', async () => {
   samePair();
   await refresh('main', 'token-rejected');
-  world.clock.advance(dayMs / 2);
-  await refresh('main', 'token-rejected');
+  world.clock.advance(dayMs);
+  fail('transient');
+  await refresh('main', 'expired');
+  world.clock.advance(minuteMs);
+  samePair();
+  await refresh('main', 'expired');
 
   expect((await world.account())?.token?.expiresAt).toBe(world.clock.now() + dayMs);
+  expect((await world.account())?.holds).toBeUndefined();
 });

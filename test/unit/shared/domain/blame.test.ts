@@ -189,6 +189,7 @@ it('a wait doubles while answers are 429, and begins anew after a good one', () 
   expect(Array.from({ length: 8 }, next)).toEqual(
     [1, 2, 4, 8, 16, 32, 60, 60].map((seconds) => 1_000 * seconds),
   );
+  expect(world.bridge.holds).toMatchObject([{ since: startMs + 10 }]);
   world.answer('shop 1');
   expect(next()).toBe(1_000);
 });
