@@ -17,7 +17,7 @@ export class CommandError extends Error {
   readonly says: string;
   /** What to do; null if the other sentence says that, too. */
   readonly mend: string | null;
-  /** For programs: `denied`, for example. */
+  /** For programs: that of an entry in errors.json, or `denied`. */
   readonly code: string | undefined;
 
   constructor(
