@@ -15,8 +15,11 @@ import { type Clock, systemClock } from '../../../shared/domain/clock.ts';
 import problems from '../../operations/findings/problems.json' with { type: 'json' };
 
 const timeouts = { connectionTimeout: 3_000, requestTimeout: 8_000 };
-/** More than three attempts take. The SDK itself waits without end for a service that gives credentials, and for a program. */
-const longestMs = 30_000;
+/**
+ * More than three attempts take; a look and a call together end within the minute that the unit in docs/operate/service.md
+ * gives. The SDK itself waits without end for a service that gives credentials, and for a program.
+ */
+const longestMs = 25_000;
 
 /** What AWS, the network or the SDK says when every event fails alike, with what to do about it. */
 const meanings: Readonly<Record<string, string>> = problems.bus;
