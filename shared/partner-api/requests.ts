@@ -6,7 +6,7 @@ import { BridgeFault } from '../domain/faults.ts';
 import type { Secret } from '../domain/secret.ts';
 
 /** Sent in User-Agent; a test compares it with the version in package.json. */
-export const clientVersion = '0.3.0';
+export const clientVersion = '0.4.0';
 
 export const paths = {
   adverts: '/api/partner/adverts',
