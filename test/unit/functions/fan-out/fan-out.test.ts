@@ -393,11 +393,13 @@ it.each([
 });
 
 it('a lone advert is not believed gone while its feed cannot be read', async () => {
+  await world.round();
   const listed = delivery();
   world.service.remove('1');
   await handle(listed);
   world.clock.advance(60 * minuteMs);
   expect(await kinds(listed)).toEqual(['hold']);
+  expect(summary()).toEqual([]);
 });
 
 it('an advert causes no event when the second fetch finds it', async () => {

@@ -230,6 +230,8 @@ it('the row has tries and fault, outages apart, until an answer succeeds', async
   counted.push(await tries(), await tries());
   world.service.state.beforeAdvert = () => undefined;
   counted.push(await tries());
+  fail('transient', { status: 500 });
+  counted.push(await tries());
 
   const [outage, broken] = ['transient', 'contract-broken'];
   expect(counted).toEqual([
@@ -239,6 +241,7 @@ it('the row has tries and fault, outages apart, until an answer succeeds', async
     [2, broken],
     [3, broken],
     [undefined, undefined],
+    [undefined, outage],
   ]);
 });
 

@@ -152,6 +152,14 @@ it('a refresh takes no lock after a process stood still past its deadline', asyn
   expect(world.service.grants).toEqual([]);
 });
 
+it('a renewal after a token in its last seconds waits until it has ended', async () => {
+  answer({ expires_in: 2 });
+
+  await refresh();
+
+  expect((await world.account())?.renewal).toMatchObject({ forMs: 3_000 });
+});
+
 it('several requests make one refresh, also after a dead process’s lock', async () => {
   const rejectedVersion = await version();
   const clock = { ...world.clock, sleep: () => new Promise<void>((resolve) => setImmediate(resolve)) };
@@ -224,22 +232,36 @@ it.each<[string, () => unknown, string]>([
   expect(world.service.feedRequests.at(-1)?.cursor).toBe('1');
 });
 
-it('a stop is announced once when its write is answered as a conflict', async () => {
+/** The first write of a row that is meant is answered as a conflict, as a retry whose first attempt had succeeded. */
+function answeringConflict(isMeant: (account: PartnerAccount) => boolean): RefreshDeps {
   const { store } = world.state;
   let answered = 0;
   const partnerAccounts = createPartnerAccounts({
     ...store,
     async put(key, value, expected) {
       const put = await store.put(key, value, expected);
-      if (!holdOf(value as PartnerAccount, 'authorization')) return put;
+      if (!isMeant(value as PartnerAccount)) return put;
       answered += 1;
       return answered > 1 ? put : { conflict: await store.get(key) };
     },
   });
-  answer({ scope: 'v2 read' });
+  return { ...world.tokenDeps, partnerAccounts };
+}
 
-  expect(await refresh({}, { ...world.tokenDeps, partnerAccounts })).toEqual({ kind: 'held' });
+it('a stop is announced once when its write is answered as a conflict', async () => {
+  answer({ scope: 'v2 read' });
+  const deps = answeringConflict((account) => holdOf(account, 'authorization') !== undefined);
+
+  expect(await refresh({}, deps)).toEqual({ kind: 'held' });
   expect(types()).toEqual(['PartnerAuthorizationRequired']);
+});
+
+it('a failed renewal counts once when its write is answered as a conflict', async () => {
+  refuse('transient');
+  const deps = answeringConflict(({ renewal }) => renewal !== undefined);
+
+  expect(await refresh({}, deps)).toMatchObject({ kind: 'failed' });
+  expect((await world.account())?.renewal).toMatchObject({ forMs: 5_000 });
 });
 
 it('a stop of a forgotten account ends unannounced', async () => {

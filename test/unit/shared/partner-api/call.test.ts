@@ -146,6 +146,16 @@ it('a GET goes out again at once when its idle socket had died', async () => {
   expect(sleepless.slept).toEqual([]);
 });
 
+it('a GET waits for another slot when it comes too late for its own', async () => {
+  const { enter, entered } = createOpenRateLimiter();
+  const slots = [Date.now() - 1];
+  const client = clientFor({ rateLimiter: { enter: async (resource) => slots.shift() ?? enter(resource) } });
+
+  await fetchWith(client, '7');
+
+  expect(entered).toHaveLength(1);
+});
+
 it.each([
   ['a 500', { status: 500 }],
   ['a reset', reset],

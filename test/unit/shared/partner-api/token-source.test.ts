@@ -273,6 +273,14 @@ it('waits for a renewal stop growing when an answer is good with its token', asy
   // Another process has stored the next token since the row was cached.
   state.row = { token: { version: '2', expiresAt: 0, usedAt: 0 }, renewal };
   await tokens.helped('main', '1');
+  // The last renewal has failed, and the token before it goes on.
+  clock.advance(5_001);
+  state.row = {
+    token: { version: '1', expiresAt: 0, usedAt: 0 },
+    renewal: { ...renewal, fault: 'transient' },
+  };
+  await current();
+  await tokens.helped('main', '1');
 
   expect(written).toMatchObject([{ renewal: { at: renewal.at, forMs: 5_000 } }, undefined]);
 });
