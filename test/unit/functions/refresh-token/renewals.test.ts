@@ -22,9 +22,9 @@ const refresh = async (partnerAccount: string, because: Rejection) => {
   const rejectedVersion = (await world.account(partnerAccount))?.token?.version ?? '';
   return world.refreshToken.refresh({ partnerAccount, rejectedVersion, because }, world.options());
 };
-const fail = (code: FaultKind) => {
+const fail = (code: FaultKind, retryAfterMs?: number) => {
   world.service.state.tokens = () => {
-    throw new BridgeFault(code, `POST /token answered ${code}`);
+    throw new BridgeFault(code, `POST /token answered ${code}`, { retryAfterMs });
   };
 };
 
@@ -86,6 +86,12 @@ it.each<[FaultKind, number]>([
   const all = await asked(['main'], 180 * minuteMs, 'expired', 5_000);
 
   expect((all.at(-1) ?? 0) - (all.at(-2) ?? 0)).toBe(seconds);
+});
+
+it('a token is asked for after the time that the service names', async () => {
+  fail('transient', 30_000);
+
+  expect(await asked(['main'], 35_000)).toEqual([0, 30]);
 });
 
 it('one account asks for all when the endpoint fails for several', async () => {
