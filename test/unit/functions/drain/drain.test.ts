@@ -16,7 +16,7 @@ import { withHold, withoutHolds } from '../../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { createAside } from '../../../../shared/state/aside.ts';
-import { stopped, tokenHold } from '../../../helpers/holds.ts';
+import { holdBridge, serviceHold, stopped, tokenHold } from '../../../helpers/holds.ts';
 import { changedAdvert, stuckUntil } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
@@ -448,6 +448,15 @@ it('messages aside are put back although another account’s cannot be read', as
     { level: 'warn', fields: { partnerAccount: 'main', error } },
     { level: 'info', fields: { partnerAccount: 'other', count: 1 } },
   ]);
+});
+
+it('messages aside stay there while the whole bridge is on hold', async () => {
+  await putAside(['main']);
+  await holdBridge(world.state.budgetStore, serviceHold('circuit', world.clock.now() + minuteMs));
+
+  await drainWith({}).release(world.clock.now());
+
+  expect(await world.state.aside.list('main')).toHaveLength(1);
 });
 
 it('messages aside stay there when the queue does not accept them', async () => {

@@ -165,6 +165,8 @@ it('a token request waits for no trial, and is none', async () => {
   await holdBridge(store, serviceHold('circuit', startMs - 1));
 
   expect(await first.enter('token', true)).toBe('admitted');
+  // Nor is a look of a request that goes on to wait for its turn.
+  await first.holds.ready({ resource: 'main 2', isNext: false });
   expect(await second.enter('main 1')).toBe('admitted');
   clock.advance(1_001);
   expect(await first.enter('token', true)).toBe('admitted');
@@ -193,6 +195,8 @@ it('a bridge hold stops all processes within a second, and ends as fast', async 
 
   await freeBridge(store);
   clock.advance(1_001);
+  // Slots show the row; a request that waits for none looks for itself.
+  await second.holds.ready({ resource: 'main 1', isNext: false });
   expect([await first.enter('main 1'), await second.enter('main 1')]).toEqual(['admitted', 'admitted']);
 });
 
