@@ -52,6 +52,11 @@ function start() {
       `advert-bridge: HTTPS_PROXY is set, but Node ${process.versions.node} uses no proxy; Node 22.21, 24.5 and later do.`,
     );
   }
+  // Many versions of Node say that their SQLite is experimental, at each command.
+  const { emitWarning } = process;
+  process.emitWarning = (warning, ...about) => {
+    if (!/^SQLite is /.test(warning)) emitWarning.call(process, warning, ...about);
+  };
   // Compiling the bundle takes longer than most commands, so the compiled code is cached. The cache is in this
   // package's own folder, because everybody can write to Node's default folder.
   enableCompileCache?.(join(__dirname, '../../node_modules/.cache/advert-bridge'));

@@ -41,3 +41,14 @@ it.skipIf(!('execve' in process))('a run has the options of Node, in the same pr
   expect([first[1], second, others]).toEqual([[], [first[0], bridgeFlags], []]);
   expect([status, stderr]).toEqual([1, expect.stringMatching(/^advert-bridge: there is no bridge in .*\n$/)]);
 });
+
+it('a command does not print that SQLite is experimental', () => {
+  const warns = ['SQLite is an experimental feature', 'Something else is experimental']
+    .map((text) => `process.emitWarning('${text}', 'ExperimentalWarning');`)
+    .join('');
+  const args = ['-e', `require('./${starter}'); ${warns}`, 'program', '--version'];
+  const { stderr } = spawnSync(process.execPath, args, { env: {}, encoding: 'utf8' });
+
+  expect(stderr).toContain('Something else is experimental');
+  expect(stderr).not.toContain('SQLite');
+});
