@@ -94,6 +94,16 @@ it('a token is asked for after the time that the service names', async () => {
   expect(await asked(['main'], 35_000)).toEqual([0, 30]);
 });
 
+it('a token is asked for at once after the clock was put right', async () => {
+  fail('transient');
+  world.clock.advance(dayMs);
+  await refresh('main', 'token-rejected');
+  world.clock.advance(-dayMs);
+  await refresh('main', 'token-rejected');
+
+  expect(world.service.grants).toHaveLength(2);
+});
+
 it('one account asks for all when the endpoint fails for several', async () => {
   const answer = world.service.state.tokens;
   world.clock.advance(dayMs);
