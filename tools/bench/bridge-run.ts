@@ -22,14 +22,15 @@ export async function runBridge(
   const local = ['--local', dir];
   try {
     const application = ['--base-url', service.url, '--client-id', 'sandbox-client', '--client-secret-stdin'];
-    await measure(commandLine, ['application', ...local, ...application], 'sandbox-client-secret');
+    await measure(commandLine, ['application', ...local, ...application], { input: 'sandbox-client-secret' });
     const account = ['main', '--refresh-token-stdin', '--since', since];
-    await measure(commandLine, ['connect', ...local, ...account], 'sandbox-refresh-token-main');
+    await measure(commandLine, ['connect', ...local, ...account], { input: 'sandbox-refresh-token-main' });
     // Counted after `connect`, which may have opened its own connection.
     const connections = await service.connections();
     const settings = ['--concurrency', String(concurrency), '--max-requests-per-second', '100000'];
     const run = await measure(commandLine, ['run', ...local, ...settings, '--until-idle']);
-    const { stdout } = await measure(commandLine, ['status', ...local, '--json']);
+    // Nothing runs the bridge any more, which `status` says with 3.
+    const { stdout } = await measure(commandLine, ['status', ...local, '--json'], { expected: 3 });
     const { events } = JSON.parse(stdout).partnerAccounts[0].books;
     return { ...run, events, connections: (await service.connections()) - connections };
   } finally {

@@ -21,9 +21,13 @@ export interface Finished {
  * process may end in the meantime, because the CPU time of ended children is attributed to the script.
  *
  * @param input written to its standard input
- * @throws when its exit code is not 0
+ * @param expected its exit code, default 0; any other throws
  */
-export async function measure(script: string, args: readonly string[], input = ''): Promise<Finished> {
+export async function measure(
+  script: string,
+  args: readonly string[],
+  { input = '', expected = 0 } = {},
+): Promise<Finished> {
   const cpuBefore = cpuOfEnded();
   const startedAt = performance.now();
   const child = start(script, args);
@@ -44,7 +48,7 @@ export async function measure(script: string, args: readonly string[], input = '
   const [code] = await once(child, 'close');
   clearInterval(watching);
   const seconds = (performance.now() - startedAt) / 1000;
-  if (code !== 0) throw new Error(`${script} ${args.join(' ')} exited with ${code}: ${stderr}`);
+  if (code !== expected) throw new Error(`${script} ${args.join(' ')} exited with ${code}: ${stderr}`);
   return { peakMb, cpuSeconds: cpuOfEnded() - cpuBefore, seconds, stdout };
 }
 
