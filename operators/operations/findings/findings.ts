@@ -3,10 +3,9 @@
  * finds facts; problems.json has for each code what it means, what to say of the facts, and what to do.
  */
 import type { FaultKind } from '../../../shared/domain/faults.ts';
-import { printableLine } from '../../../shared/domain/text.ts';
 import { namesText, type Problem } from '../errors.ts';
 import type { ResourceFault, Status } from '../printed.ts';
-import { filled, type Mends, type Remedy, remedied, sentence } from '../sentences.ts';
+import { type Mends, type Remedy, remedied, sentence } from '../sentences.ts';
 import { type Finding, type FindingOptions, type Found, maxNames } from './finding.ts';
 import { accountFacts, looks, resourceFound } from './looks.ts';
 import problems from './problems.json' with { type: 'json' };
@@ -63,7 +62,6 @@ export const resourceFinding = (fault: ResourceFault, mends: Mends): Finding =>
   bridgeFinding(fault.of, resourceFound(fault), mends);
 
 function finding(entry: Entry, found: Found, mends: Mends): Finding {
-  const fill = (text: string) => filled(text, found, mends);
   const { what = '', partnerAccount = null, since = null, severity = entry.severity } = found;
   const mend = entry.command === undefined ? entry.mend : `{advert-bridge ${entry.command}}`;
   return {
@@ -72,8 +70,8 @@ function finding(entry: Entry, found: Found, mends: Mends): Finding {
     since,
     severity,
     stops: found.stops ?? entry.stops ?? 'nothing',
-    says: printableLine(fill(entry.says)),
-    advice: entry.advice === undefined ? null : fill(entry.advice),
+    says: sentence(entry.says, found, mends.command),
+    advice: remedied(entry.advice, found, mends),
     mend: remedied(mend, found, mends),
     runbook: found.runbook ?? entry.runbook ?? null,
   };
