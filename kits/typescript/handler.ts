@@ -145,8 +145,10 @@ async function handleInOrder(invocation: Invocation, sequence: Sequence): Promis
 
 async function handleRecord(invocation: Invocation, record: Arrival | Refusal): Promise<Fault | undefined> {
   const { onRefused } = invocation;
-  if ('error' in record && !onRefused) return { stage: 'refused', error: record.error };
-  if ('error' in record) return await faultOf('dead-letter', () => onRefused?.(record));
+  if ('error' in record)
+    return onRefused
+      ? await faultOf('dead-letter', () => onRefused(record))
+      : { stage: 'refused', error: record.error };
   const { event, messageId } = record;
   if (concernsAdvert(event)) return await applyNext(invocation, { event, messageId });
   return await faultOf('handler', () => apply(invocation, { ...record, outcome: 'apply', missing: 0 }));

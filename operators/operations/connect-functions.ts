@@ -14,11 +14,12 @@ import type { Bridge } from './bridge.ts';
 
 /** @param kind of the answer @throws {BridgeFault | ShapeError} what the function refused it for */
 export async function askFor<K extends ConnectAnswerKind>(
-  bridge: { askConnect(event: ConnectEvent): Promise<ConnectAnswer> },
+  bridge: { askConnect(event: ConnectEvent, baseUrl?: string): Promise<ConnectAnswer> },
   kind: K,
   event: ConnectEvent,
+  baseUrl?: string,
 ): Promise<ConnectAnswer<K>> {
-  const answer = await bridge.askConnect(event);
+  const answer = await bridge.askConnect(event, baseUrl);
   if (answer.kind === kind) return answer as ConnectAnswer<K>;
   if (answer.kind !== 'refused')
     throw new ShapeError('answer of the connect function', [{ path: 'kind', expected: kind }]);
@@ -31,7 +32,7 @@ export async function askFor<K extends ConnectAnswerKind>(
 export async function checkApplication(bridge: Bridge, application: Application, baseUrl?: string) {
   const [clientId, clientSecret] = [application.clientId.reveal(), application.clientSecret.reveal()];
   const event = { action: 'check-application', clientId, clientSecret } as const;
-  return askFor({ askConnect: () => bridge.askConnect(event, baseUrl) }, 'accepted', event);
+  return askFor(bridge, 'accepted', event, baseUrl);
 }
 
 /** Replaces the application's credentials: tokens that could not be renewed with those before are renewed at once. */

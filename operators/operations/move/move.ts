@@ -146,7 +146,7 @@ async function isSameApplication({ applicationSecret }: Folder, stack: Stack): P
   if (answer.kind !== 'authorize') throw new BridgeFault('malformed-state', 'the stack names no application');
   const { clientId } = await applicationSecret.read();
   if (new URL(answer.url).searchParams.get('client_id') === clientId.reveal()) return true;
-  throw failed('other-application', {});
+  throw failed('other-application');
 }
 
 /** Writes on a condition that nothing meets. @throws the error of AWS if this user may not write there */
