@@ -26,9 +26,9 @@ async function setUp() {
       account: string,
       object: number | 'feed',
       kind?: FaultKind,
-      retryAfterMs?: number,
+      waits?: Pick<BridgeFault, 'retryAfterMs' | 'askedToWaitMs'>,
     ) => {
-      const fault = kind && new BridgeFault(kind, kind, retryAfterMs === undefined ? {} : { retryAfterMs });
+      const fault = kind && new BridgeFault(kind, kind, waits);
       await partnerAccounts.recent(account);
       const sentAt = clock.now();
       clock.advance(1);
@@ -56,7 +56,7 @@ it('a hold is of the bridge when two accounts answer 403, or one 429', async () 
   const { clock, store, first, second } = await setUp();
   await first.answered('main', 1, 'forbidden');
   await second.answered('shop', 1, 'forbidden');
-  await second.answered('main', 2, 'rate-limited', 3_000);
+  await second.answered('main', 2, 'rate-limited', { retryAfterMs: 3_000 });
 
   expect((await store.read()).holds).toMatchObject([
     { kind: 'circuit', forMs: 1_800_000 },
@@ -138,16 +138,39 @@ it('good answers need no write', async () => {
 });
 
 it('a hold is logged with what the service has answered', async () => {
-  const { observer, first } = await setUp();
+  const { clock, observer, first } = await setUp();
   await first.answered('main', 1, 'forbidden');
+  await first.answered('main', 2, 'transient');
   expect(observer.lines).toEqual([]);
   await first.answered('shop', 1, 'forbidden');
+  clock.advance(1_800_000);
+  await first.enter('main 9');
+  await first.answered('main', 9, 'rate-limited', { retryAfterMs: 3_600_000, askedToWaitMs: 7_200_000 });
+  await first.answered('shop', 'feed', 'not-found');
+  for (const advert of [7, 8, 9]) await first.answered('shop', advert, 'transient');
 
-  expect(observer.lines).toMatchObject([
-    { level: 'warn', fields: { fault: 'forbidden', answer: 'forbidden', seconds: 1_800 } },
+  const asked = { seconds: 3_600, askedSeconds: 7_200 };
+  expect(observer.lines).toEqual(
+    [
+      { fault: 'forbidden', reason: 'the service answers 403 to different requests', seconds: 1_800 },
+      { fault: 'rate-limited', reason: 'the service asked for a pause', ...asked },
+      {
+        partnerAccount: 'shop',
+        fault: 'transient',
+        reason: 'its adverts are answered badly, each of the last ones',
+        seconds: 0,
+      },
+    ].map((fields) => ({
+      level: 'warn',
+      message: 'requests are on hold because of the answers of the service',
+      fields: { partnerAccount: undefined, answer: fields.fault, ...fields },
+    })),
+  );
+  expect(observer.counts).toEqual([
+    [metrics.circuitOpened, 1],
+    [metrics.needsAttention, 1],
+    [metrics.needsAttention, 1],
   ]);
-  expect(observer.counted(metrics.circuitOpened)).toBe(1);
-  expect(observer.counted(metrics.needsAttention)).toBe(1);
 });
 
 it('a trial’s success ends both of two holds', async () => {
@@ -178,7 +201,7 @@ it('a trial’s 429 for an account holds the whole bridge', async () => {
   clock.advance(10_000);
   expect(await first.admit('main 4')).toBe('admitted');
 
-  await first.answered('main', 4, 'rate-limited', 9_000);
+  await first.answered('main', 4, 'rate-limited', { retryAfterMs: 9_000 });
 
   expect((await store.read()).holds).toMatchObject([{ fault: 'rate-limited', forMs: 9_000 }]);
 });
@@ -217,7 +240,7 @@ it('a bridge hold holds here even if it cannot be stored, which is logged', asyn
   await first.enter('main 1');
   store.change = () => Promise.reject(error);
 
-  await first.answered('main', 1, 'rate-limited', 60_000);
+  await first.answered('main', 1, 'rate-limited', { retryAfterMs: 60_000 });
 
   expect(await first.enter('main 2')).toBe('paused');
   expect(observer.lines).toContainEqual(
