@@ -85,9 +85,9 @@ export const heldBy = (holder: Holder | undefined, kind: HoldKind, now: number):
 const ranks: Readonly<Partial<Record<HoldKind, number>>> = { authorization: 2, operator: 1 };
 
 const byWeight = (one: Hold, other: Hold): number =>
-  (ranks[other.kind] ?? 0) - (ranks[one.kind] ?? 0) || (endOfHold(other) > endOfHold(one) ? 1 : -1);
+  (ranks[other.kind] ?? 0) - (ranks[one.kind] ?? 0) || endOfHold(other) - endOfHold(one);
 
-/** The hold in force, of the bridge or of the account: a stop, an operator's, or else the one that ends last. */
+/** The hold in force: a stop, an operator's, or else the one that ends last; of equal ones that of the account. */
 export const holdOf = (bridge: Holder | undefined, account: Holder | undefined, now: number) =>
   [...(account?.holds ?? []), ...(bridge?.holds ?? [])]
     .filter((hold) => isInForce(hold, now))

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { accountAfter, type BlamedRow, bridgeAfter } from '../../../../shared/domain/blame.ts';
 import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
-import { holdFor, holdOf, withTrial } from '../../../../shared/domain/holds.ts';
+import { holdFor, withTrial } from '../../../../shared/domain/holds.ts';
 
 const startMs = 1_000_000;
 const circuitMs = 1_800_000;
@@ -365,20 +365,4 @@ it('adverts sent before their account goes one at a time hold nothing', () => {
   world.answer('main 4 transient');
 
   expect(world.account).toBe(before);
-});
-
-it('the hold that ends last counts, of the bridge as of an account', () => {
-  const of = (kind: 'service' | 'token', forMs: number) => ({
-    holds: [{ kind, since: startMs, until: startMs + forMs, forMs }],
-  });
-
-  expect(holdOf(of('service', 1_000), of('token', 2_000), startMs)?.kind).toBe('token');
-  expect(holdOf(of('service', 3_000), of('token', 2_000), startMs)?.kind).toBe('service');
-});
-
-it('a stop counts before an operator’s pause, and that before all others', () => {
-  const holds = (['service', 'operator', 'authorization'] as const).map((kind) => ({ kind, since: startMs }));
-
-  expect(holdOf({ holds }, undefined, startMs)?.kind).toBe('authorization');
-  expect(holdOf(undefined, { holds: holds.slice(0, 2) }, startMs)?.kind).toBe('operator');
 });
