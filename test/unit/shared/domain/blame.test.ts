@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { accountAfter, type BlamedRow, bridgeAfter } from '../../../../shared/domain/blame.ts';
 import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
-import { holdFor, withTrial } from '../../../../shared/domain/holds.ts';
+import { type Hold, holdFor, withTrial } from '../../../../shared/domain/holds.ts';
 
 const startMs = 1_000_000;
 const circuitMs = 1_800_000;
@@ -15,15 +15,13 @@ const turnMs = 30_000;
  */
 function setUp(bridge: BlamedRow = { connected: 2 }) {
   let [row, account, now]: [BlamedRow, BlamedRow, number] = [bridge, {}, startMs];
-  const answer = (
-    text: string,
-    { sentAt = now, retryAfterMs }: { sentAt?: number; retryAfterMs?: number } = {},
-  ) => {
+  const answer = (text: string) => {
+    const sentAt = now;
     const [name, object, kind, mark] = text.split(' ');
     const resource = `${name} ${object}`;
     if (mark === 'turn') claim(resource);
     now += 10;
-    const fault = kind ? new BridgeFault(kind as FaultKind, kind, { retryAfterMs }) : undefined;
+    const fault = kind ? new BridgeFault(kind as FaultKind, kind) : undefined;
     const evidence = { account: name, resource, fault, sentAt };
     row = bridgeAfter(row, evidence, circuitMs, now);
     if (name === 'main') account = accountAfter(account, evidence, now);
@@ -49,9 +47,6 @@ function setUp(bridge: BlamedRow = { connected: 2 }) {
     },
     get bridge() {
       return row;
-    },
-    get account() {
-      return account;
     },
   };
 }
@@ -111,15 +106,6 @@ it.each<[string, number, string[], number | undefined]>([
   expect(world.waits('beta 9')).toBe(forMs ?? 0);
 });
 
-it('evidence of a block is the first of an account', () => {
-  const world = setUp({ connected: 1 });
-  world.answers('main 1 forbidden', 'main 2 forbidden', 'main 3 forbidden');
-
-  expect(world.bridge.failing).toEqual(['main 1']);
-  world.answers('main 4');
-  expect(world.bridge.failing).toBeUndefined();
-});
-
 const blocked = () => {
   const world = setUp();
   world.answers('main 1 forbidden', 'shop 1 forbidden');
@@ -151,32 +137,6 @@ it.each(['', ' not-found'])('a blocked address is free after a good answer%s', (
   expect(world.bridge.holds).toBeUndefined();
 });
 
-it.each(['main 5 forbidden', 'main 5 transient', 'main 5 invalid-request'])(
-  'a blocked address ignores bad answers to earlier requests: %s',
-  (text) => {
-    const world = blocked();
-    const before = world.bridge;
-    world.answer(text);
-
-    expect(world.bridge).toBe(before);
-  },
-);
-
-it('a blocked address ignores good answers to earlier requests', () => {
-  const world = setUp();
-  world.answers('main 1 forbidden', 'shop 1 forbidden');
-  world.answer('main 5', { sentAt: startMs });
-
-  expect(world.waits('main 6')).toBeGreaterThan(0);
-});
-
-it('a blocked address stays so although a token is renewed', () => {
-  const { bridge, now } = blocked();
-  const renewed = { account: undefined, resource: 'token', fault: undefined, sentAt: now };
-
-  expect(bridgeAfter(bridge, renewed, circuitMs, now)).toBe(bridge);
-});
-
 it('a wait doubles while answers are 429, and begins anew after a good one', () => {
   const world = setUp();
   const next = () => {
@@ -192,32 +152,6 @@ it('a wait doubles while answers are 429, and begins anew after a good one', () 
   expect(world.bridge.holds).toMatchObject([{ since: startMs + 10 }]);
   world.answer('shop 1');
   expect(next()).toBe(1_000);
-});
-
-it('a wait lasts as long as the service asks, or longer than before', () => {
-  const world = setUp();
-  world.answer('main 1 rate-limited', { retryAfterMs: 9_000 });
-  expect(world.waits('shop 1')).toBe(9_000);
-  world.pass(9_001);
-  world.answer('main 1 rate-limited', { retryAfterMs: 2_000 });
-  expect(world.waits('shop 1')).toBe(18_000);
-});
-
-it('a wait grows by earlier requests only when they ask for more', () => {
-  const world = setUp();
-  const sentAt = world.now;
-  world.answer('main 1 rate-limited', { retryAfterMs: 2_000 });
-  world.answer('main 2 rate-limited', { sentAt, retryAfterMs: 1_000 });
-  expect(world.waits('shop 1')).toBe(1_990);
-  world.answer('main 3 rate-limited', { sentAt, retryAfterMs: 5_000 });
-  expect(world.waits('shop 1')).toBe(5_000);
-});
-
-it('a wait leaves an address block as it is', () => {
-  const world = setUp();
-  world.answers('main 1 forbidden', 'shop 1 forbidden', 'main 2 rate-limited');
-
-  expect(world.bridge.holds?.map(({ kind }) => kind)).toEqual(['circuit', 'service']);
 });
 
 const kinds = [
@@ -237,20 +171,6 @@ it.each(kinds)('adverts of an account go one at a time after three have failed: 
   expect(world.waits('main feed')).toBe(0);
 });
 
-it.each([
-  ['one of them fails again and again', ['main 1 transient', 'main 1 transient', 'main 1 transient']],
-  ['one is answered well between', ['main 1 transient', 'main 2 transient', 'main 9', 'main 3 transient']],
-  ['the feed fails too', ['main 1 transient', 'main 2 transient', 'main feed transient']],
-  ['another is unknown', ['main 1 transient', 'main 2 transient', 'main 3 not-found']],
-  ['another was not sent', ['main 1 transient', 'main 2 transient', 'main 3 paused']],
-])('adverts of an account go on together when %s', (_title, answers) => {
-  const world = setUp();
-  world.answers(...answers);
-  world.claim('main 8');
-
-  expect(world.waits('main 9')).toBe(0);
-});
-
 it('adverts go one at a time although the feed is read well between', () => {
   const world = setUp();
   world.answers('main 1 transient', 'main 2 transient', 'main feed', 'main 3 transient');
@@ -267,18 +187,6 @@ const single = () => {
   return world;
 };
 
-it.each([
-  [1_000, 50],
-  [60_000, 3_000],
-  [600_000, 5_000],
-])('adverts that went in single file for %i ms go %i ms apart', (lastedMs, gapMs) => {
-  const world = single();
-  world.pass(lastedMs - 20);
-  world.answer('main 4 transient turn');
-
-  expect(world.waits('main 9')).toBe(gapMs);
-});
-
 it('adverts in single file come before those that have failed', () => {
   const world = single();
 
@@ -287,82 +195,201 @@ it('adverts in single file come before those that have failed', () => {
   expect(world.waits('main 1', true)).toBe(0);
 });
 
-it('adverts in single file give the turn on when one is unknown', () => {
-  const world = single();
-  world.answer('main 4 not-found turn');
-
-  expect(world.waits('main 9')).toBe(0);
-  expect(world.account.holds).toHaveLength(1);
-});
-
-it('adverts in single file go on together after any good answer', () => {
-  const world = single();
-  world.answer('main 9');
-
-  expect(world.account).toEqual({});
-});
-
-it('adverts in single file ignore good answers to earlier requests', () => {
-  const world = single();
-  world.answer('main 9', { sentAt: startMs });
-
-  expect(world.account.holds).toHaveLength(1);
-});
-
-it('adverts in single file keep what somebody else ordered', () => {
-  const hold = { kind: 'operator', since: 1, who: 'me' } as const;
-  const row = { holds: [hold, { kind: 'service', since: 1, until: 1, fault: 'transient' }] } as const;
-  const good = { account: 'main', resource: 'main 9', fault: undefined, sentAt: 1 };
-
-  expect(accountAfter(row, good, 2)).toEqual({ holds: [hold] });
-});
-
 const hoursMs = 26 * 3_600_000;
 
 it('a wait of before a clock was put right ends with a good answer', () => {
   const { answers, pass, waits } = setUp();
-  answers('main 1 transient', 'main 2 transient', 'main 3 transient');
-  answers('main 8 forbidden', 'shop 1 forbidden');
+  answers('main 1 transient', 'main 2 transient', 'main 3 transient', 'main 8 forbidden', 'shop 1 forbidden');
   pass(-hoursMs);
   answers('main 4 transient turn', 'main 5  turn');
 
   expect(['main 6', 'main 7', 'shop 2'].map((resource) => waits(resource))).toEqual([0, 0, 0]);
 });
 
-it('a pause lasts although a request under way is answered well', () => {
-  const { answer, pass, waits } = setUp();
-  answer('main feed rate-limited', { retryAfterMs: 60_000 });
-  pass(90);
-  answer('main 1');
-
-  expect(waits('main feed')).toBe(59_900);
+const now = 1_000_000_000;
+/** A hold of the service's answers that began and ends so many milliseconds from now. */
+const answered = (kind: 'service' | 'circuit', fault: FaultKind, [beginInMs = 0, endInMs = 0]: number[]) => ({
+  ...{ kind, fault, since: 1, until: now + endInMs, forMs: endInMs - beginInMs },
 });
 
-it('a pause begins although an earlier one is of a clock ahead', () => {
-  const { answer, pass, waits } = setUp();
-  answer('main 1 rate-limited');
-  pass(-hoursMs);
-  answer('main 2 rate-limited');
+it.each<[FaultKind, begins: number, ends: number, sentAt: number, isOver: boolean]>([
+  ['transient', -5, 5, -5, true],
+  ['transient', -5, 5, -6, false],
+  ['forbidden', 9, 9, 8, false],
+  // The service said for how long.
+  ['rate-limited', -9, -2, -2, true],
+  ['rate-limited', -9, -2, -3, false],
+  // A clock that is ahead by more than clocks differ has written it.
+  ['transient', 60_000, 60_000, 0, false],
+  ['transient', 60_001, 60_001, 0, true],
+  ['rate-limited', 60_000, 70_000, 0, false],
+  ['rate-limited', 60_001, 70_000, 0, true],
+])('a good answer ends a hold for %s that began before it: %i–%i, %i: %s', (code, ...times) => {
+  const [begins, ends, sentInMs, isOver] = times;
+  const sentAt = now + sentInMs;
+  const [hold, token] = [
+    answered('circuit', code, [begins, ends]),
+    { kind: 'token', since: 1, until: 2 } as const,
+  ];
+  const good = { account: 'main', resource: 'main 1', fault: undefined, sentAt };
+  const row = { connected: 2, holds: [token, hold] };
 
-  expect(waits('shop feed')).toBe(1_000);
+  for (const after of [bridgeAfter(row, good, circuitMs, now), accountAfter(row, good, now)])
+    expect(after).toEqual(isOver ? { connected: 2, holds: [token] } : row);
+  const feed = { ...good, resource: 'main feed' };
+  expect(accountAfter(row, feed, now)).toBe(row);
+  expect(bridgeAfter(row, feed, circuitMs, now)).toEqual(isOver ? { connected: 2, holds: [token] } : row);
+  expect(bridgeAfter(row, { ...good, account: undefined }, circuitMs, now)).toBe(row);
 });
 
-it('all go on at once when a pause that the service asked for is over', () => {
-  const { answer, claim, pass, waits } = setUp();
-  answer('main 1 rate-limited');
-  pass(1_000);
+it('a good answer ends the evidence, and changes nothing else', () => {
+  const good = { account: 'main', resource: 'main 1', fault: undefined, sentAt: 1 };
+  const [row, clean] = [{ connected: 2, failing: ['main 1'] }, { connected: 2 }];
+  const unknown = { ...good, fault: new BridgeFault('not-found', 'gone') };
 
-  claim('main 1');
-
-  expect(waits('main 2')).toBe(0);
+  expect(accountAfter(row, good, now)).toStrictEqual(clean);
+  expect(accountAfter(clean, good, now)).toBe(clean);
+  expect(accountAfter(row, unknown, now)).toBe(row);
+  for (const answer of [good, unknown]) {
+    expect(bridgeAfter(row, answer, circuitMs, now)).toStrictEqual(clean);
+    expect(bridgeAfter(clean, answer, circuitMs, now)).toBe(clean);
+  }
 });
 
-it('adverts sent before their account goes one at a time hold nothing', () => {
-  const world = setUp();
-  world.answers('main 1 transient', 'main 2 transient', 'main 3 transient');
-  const before = world.account;
+it.each<[before: number[] | undefined, sentAt: number, asksMs: number | undefined, forMs: number | 'same']>([
+  // The first pause: a second, or what the service asks for.
+  [undefined, 0, undefined, 1_000],
+  [undefined, 0, 999, 1_000],
+  [undefined, 0, 7_000, 7_000],
+  // A request after it that is refused again: twice as long, at most a minute, or what the service asks for.
+  [[-400, -1], -1, undefined, 1_000],
+  [[-4_000, -1], -1, undefined, 7_998],
+  [[-4_000, 0], -3_999, undefined, 8_000],
+  [[-29_000, -1], -1, undefined, 57_998],
+  [[-31_000, -1], -1, undefined, 60_000],
+  [[-600_000, -1], -1, undefined, 60_000],
+  [[-4_000, 0], 0, 8_001, 8_001],
+  // A pause that lasts as long as that already.
+  [[-4_000, 60_000], -3_999, undefined, 'same'],
+  [[-4_000, 59_999], -3_999, undefined, 60_000],
+  // A request of before the pause says nothing, unless the service asks for more since it was sent.
+  [[-4_000, 0], -4_000, undefined, 'same'],
+  [[-4_000, -3_000], -4_000, undefined, 'same'],
+  [[-4_000, -3_000], -4_001, 1_001, 'same'],
+  [[-4_000, -3_000], -4_000, 1_001, 1_001],
+  // A pause that was written by a clock ahead does not count.
+  [[60_000, 61_000], 0, undefined, 'same'],
+  [[60_001, 61_000], 0, undefined, 1_000],
+])('a 429 after a pause of %j, sent %i, asking %s ms, pauses for %s', (before, sentInMs, asksMs, forMs) => {
+  const reason = 'the service asked for a pause';
+  const circuit = answered('circuit', 'forbidden', [-9, -1]);
+  const pause = before && { ...answered('service', 'rate-limited', before), reason };
+  const row = { connected: 2, holds: [...(pause ? [pause] : []), circuit] };
+  const fault = new BridgeFault('rate-limited', 'wait', { retryAfterMs: asksMs });
+  const since = before && (before[0] ?? 0) <= 60_000 ? 1 : now;
 
-  world.answer('main 4 transient');
+  for (const account of ['main', undefined]) {
+    const evidence = { account, resource: 'x', fault, sentAt: now + sentInMs };
+    const after = bridgeAfter(row, evidence, circuitMs, now);
+    if (forMs === 'same') expect(after).toBe(row);
+    else {
+      const hold = { kind: 'service', fault: 'rate-limited', reason, since, until: now + forMs, forMs };
+      expect(after).toStrictEqual({ connected: 2, holds: [circuit, hold] });
+    }
+  }
+});
 
-  expect(world.account).toBe(before);
+const pause = answered('service', 'rate-limited', [-9, -1]);
+const block = (since: number) => ({
+  ...{ kind: 'circuit', fault: 'forbidden', reason: 'the service answers 403 to different requests' },
+  ...{ since, until: now + circuitMs, forMs: circuitMs },
+});
+const openedBy = (resource: string | undefined) => ({
+  ...answered('circuit', 'forbidden', [-9, -1]),
+  tried: { until: now + 9, ...(resource !== undefined && { by: resource }) },
+});
+
+it.each<[string, BlamedRow, evidence: string, after: BlamedRow | 'same']>([
+  ['first', { connected: 2 }, 'main 1', { connected: 2, failing: ['main 1'] }],
+  ['of the same advert', { connected: 2, failing: ['main 1'] }, 'main 1', 'same'],
+  ['of one account', { connected: 2, failing: ['main 1'] }, 'main feed', 'same'],
+  ['of one account whose number is unknown', { failing: ['main 1'] }, 'main feed', 'same'],
+  ['of none that is connected', { connected: 0, failing: ['main 1'] }, 'main feed', 'same'],
+  ['of two adverts of the only account', { connected: 1, failing: ['main 1'] }, 'main 2', 'same'],
+  ['of two feeds of the only account', { connected: 1, failing: ['main feed'] }, 'main list', 'same'],
+  [
+    'of an advert, then the feed',
+    { connected: 1, failing: ['main 1'] },
+    'main feed',
+    { holds: [block(now)] },
+  ],
+  [
+    'of the feed, then an advert',
+    { connected: 1, failing: ['main feed'] },
+    'main 1',
+    { holds: [block(now)] },
+  ],
+  ['of two accounts', { connected: 2, failing: ['main 1'] }, 'main2 1', { holds: [block(now)] }],
+  ['of a trial', { holds: [openedBy('main 1')] }, 'main 1', { holds: [block(1)] }],
+  ['of no trial', { failing: ['main 1'], holds: [openedBy('main 1')] }, 'shop 1', 'same'],
+  ['after a pause', { holds: [pause] }, 'main 1', { failing: ['main 1'] }],
+])('a 403 %s opens the circuit or is noted', (_case, row, resource, after) => {
+  const fault = new BridgeFault('forbidden', 'no');
+  const evidence = { account: resource.replace(/ .*/, ''), resource, fault, sentAt: now };
+  const found = bridgeAfter(row, evidence, circuitMs, now);
+
+  if (after === 'same') expect(found).toBe(row);
+  else expect(found).toStrictEqual({ ...row, ...after });
+});
+
+const refused = (resource: string, kind?: FaultKind) => ({
+  ...{ account: 'main', resource, sentAt: now },
+  fault: kind && new BridgeFault(kind, 'no'),
+});
+const two = { failing: ['main 1', 'main 2'] };
+const file = (sinceInMs: number, tried: Hold['tried'] = { by: 'main 4', until: now + 9 }) => ({
+  ...answered('service', 'forbidden', [-7, -7]),
+  ...{ since: now + sinceInMs, tried },
+});
+
+it.each<[string, BlamedRow, answer: string, after: BlamedRow | 'same']>([
+  ['one has failed', { connected: 2 }, 'main 1 transient', { failing: ['main 1'] }],
+  ['a second one has failed', { failing: ['main 1'] }, 'main 2 token-rejected', two],
+  ['one fails twice', { failing: ['main 1'] }, 'main 1 transient', 'same'],
+  ['one of two fails twice', two, 'main 2 transient', 'same'],
+  ['a third one is unknown', two, 'main 3 not-found', 'same'],
+  ['the feed fails', two, 'main feed transient', 'same'],
+  ['one that was sent before fails', { holds: [file(-60_000)] }, 'main 5 transient', 'same'],
+])('adverts of an account go on when %s', (_case, row, text, after) => {
+  const [name, object, kind] = text.split(' ');
+  const found = accountAfter(row, refused(`${name} ${object}`, kind as FaultKind), now);
+
+  if (after === 'same') expect(found).toBe(row);
+  else expect(found).toStrictEqual({ ...row, ...after });
+});
+
+it('adverts of an account go one at a time from the third that fails on', () => {
+  const reason = 'its adverts are answered badly, each of the last ones';
+  const hold = { kind: 'service', fault: 'wrong-path', reason, since: now, until: now, forMs: 0 };
+
+  expect(accountAfter(two, refused('main 3', 'wrong-path'), now)).toStrictEqual({
+    ...two,
+    holds: [{ ...hold, tried: { until: now } }],
+  });
+});
+
+it.each<[FaultKind, sinceInMs: number, gapMs: number]>([
+  ['transient', 0, 0],
+  ['transient', -1_000, 50],
+  ['transient', -99_980, 4_999],
+  ['transient', -100_020, 5_000],
+  ['token-rejected', -60_000, 3_000],
+  // It says nothing of the others, or a clock was put right.
+  ['not-found', -60_000, 0],
+  ['transient', 60_000, 0],
+])('an advert in single file that is answered %s after %i ms leaves %i ms', (kind, sinceInMs, gapMs) => {
+  const after = accountAfter({ ...two, holds: [file(sinceInMs)] }, refused('main 4', kind), now);
+
+  const [hold] = [file(sinceInMs, { until: now + gapMs })];
+  expect(after).toStrictEqual({ ...two, holds: [{ ...hold, forMs: gapMs }] });
 });

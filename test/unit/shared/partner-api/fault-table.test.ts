@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { FaultKind } from '../../../../shared/domain/faults.ts';
 import { faultOfAnswer, mayBeCursorRejection } from '../../../../shared/partner-api/error-answers.ts';
+import { type BodyShape, type Endpoint, kindOf } from '../../../../shared/partner-api/fault-table.ts';
 import type { Answer } from '../../../../shared/partner-api/transport.ts';
 import { sentOf } from '../../../helpers/partner-api/fixtures.ts';
 
@@ -17,32 +18,55 @@ function faultOf(
   return faultOfAnswer(sentOf(body, { status, headers, receivedAt: nowMs }), endpoint);
 }
 
-/** The kind of a code at the API and at the token endpoint; `-`: the status decides. */
-const codes: readonly (readonly [code: string, api: FaultKind | '-', token: FaultKind | '-'])[] = [
+/** The kind of codes at the API and at the token endpoint; `-`: the status decides. */
+const codes: readonly (readonly [codes: string, api: FaultKind | '-', token: FaultKind | '-'])[] = [
   ['invalid_grant', '-', 'grant-rejected'],
-  ['invalid_client', '-', 'client-rejected'],
+  ['invalid_client unauthorized_client', '-', 'client-rejected'],
+  ['invalid_scope', '-', 'scope-refused'],
   ['insufficient_scope', 'scope-insufficient', 'scope-refused'],
-  ['invalid_token', 'token-rejected', '-'],
-  ['rate_limited', 'rate-limited', 'rate-limited'],
-  ['invalid_version', 'wrong-path', 'wrong-path'],
-  ['validation_error', 'invalid-request', 'invalid-request'],
+  ['invalid_token expired_token token_expired', 'token-rejected', '-'],
+  ['too_many_requests rate_limit_exceeded rate_limited slow_down', 'rate-limited', 'rate-limited'],
+  ['invalid_version unsupported_version version_not_supported version_required', 'wrong-path', 'wrong-path'],
+  ['validation_error invalid_request unsupported_grant_type', 'invalid-request', 'invalid-request'],
+  ['not_found advert_not_found whatever', '-', '-'],
 ];
+const everyStatus = Array.from({ length: 401 }, (_, index) => 300 + index);
+const eachCode = codes.flatMap(([names, ...kinds]) =>
+  names.split(' ').map((code) => [code, ...kinds] as const),
+);
 
-it.each(codes)('a fault follows the code %s in any case, not in a redirect or a 5xx', (code, api, token) => {
-  const kinds = { api, token };
-  for (const endpoint of ['api', 'token'] as const) {
-    const kindAt = (status: number, written = code) => faultOf(endpoint, status, coded(written)).code;
-    for (const status of [400, 409, 422]) {
-      const otherwise = status === 409 ? 'request-refused' : 'invalid-request';
-      const kind = kinds[endpoint] === '-' ? otherwise : kinds[endpoint];
-      expect([kindAt(status), kindAt(status, code.toUpperCase())]).toEqual([kind, kind]);
+it.each(eachCode)(
+  'a fault follows the code %s in any case, not in a redirect or a 5xx',
+  (code, api, token) => {
+    const kinds = { api, unproven: api, token };
+    for (const endpoint of ['api', 'unproven', 'token'] as const) {
+      const kind = kinds[endpoint];
+      const isMeant = (status: number) =>
+        kind === 'rate-limited'
+          ? status >= 400 && status < 600
+          : status >= 400 && status < 500 && (kind !== 'invalid-request' || [400, 409, 422].includes(status));
+      const kindsOf = (written?: string) =>
+        everyStatus.map((status) => kindOf(endpoint, status, 'json', written));
+      const expected = kindsOf().map((otherwise, index) =>
+        kind !== '-' && isMeant(300 + index) ? kind : otherwise,
+      );
+
+      expect(kindsOf(code)).toEqual(expected);
+      expect(kindsOf(code.toUpperCase())).toEqual(expected);
     }
-    const isRate = api === 'rate-limited';
-    expect([kindAt(399), kindAt(500)]).toEqual(['wrong-path', isRate ? 'rate-limited' : 'transient']);
-  }
-});
+    // A known code is one in a title, too.
+    expect(faultOf('api', 418, { title: code }).serviceCode).toBe(code === 'whatever' ? undefined : code);
+  },
+);
 
-it.each<[FaultKind, (number | readonly [number, number])[]]>([
+type Statuses = readonly (number | readonly [number, number])[];
+const allOf = (statuses: Statuses) =>
+  statuses.flatMap((range) =>
+    typeof range === 'number'
+      ? range
+      : Array.from({ length: range[1] - range[0] + 1 }, (_, index) => range[0] + index),
+  );
+const byStatus: readonly (readonly [FaultKind, Statuses])[] = [
   ['wrong-path', [[300, 399], 405, 407, 426]],
   ['not-found', [404, 410]],
   ['invalid-request', [400, 422]],
@@ -51,31 +75,42 @@ it.each<[FaultKind, (number | readonly [number, number])[]]>([
   ['transient', [408, 421, 425, [500, 700]]],
   ['rate-limited', [429]],
   ['request-refused', [402, 406, 409, [411, 420], 423, 424, 427, 428, [430, 499]]],
-])('a fault is %s by the status alone when there is no body', (kind, statuses) => {
-  const all = statuses.flatMap((range) =>
-    typeof range === 'number'
-      ? range
-      : Array.from({ length: range[1] - range[0] + 1 }, (_, index) => range[0] + index),
-  );
+];
+const gone = [404, 410];
+const ofProxy = [400, 402, 406, [408, 409], [411, 425], 427, 428, [430, 499]] as const;
 
-  for (const status of all) expect([status, faultOf('api', status, '').code]).toEqual([status, kind]);
-});
+it.each<[Endpoint, BodyShape, ...(readonly [FaultKind, Statuses])[]]>([
+  ['api', 'none'],
+  ['api', 'json'],
+  ['api', 'other', ['transient', gone]],
+  ['api', 'html', ['transient', gone], ['transient', ofProxy]],
+  ['unproven', 'json', ['wrong-path', gone]],
+  ['unproven', 'other', ['wrong-path', gone]],
+  ['unproven', 'html', ['wrong-path', gone], ['transient', ofProxy]],
+  ['token', 'json', ['wrong-path', gone], ['client-rejected', [401]]],
+  ['token', 'other', ['wrong-path', gone], ['client-rejected', [401]]],
+  ['token', 'html', ['wrong-path', gone], ['client-rejected', [401]], ['transient', ofProxy]],
+])(
+  'a fault at %s without a code follows the status when the body is %s',
+  (endpoint, shape, ...deviations) => {
+    const kinds = new Map<number, FaultKind>();
+    for (const [kind, statuses] of [...byStatus, ...deviations])
+      for (const status of allOf(statuses)) kinds.set(status, kind);
+
+    expect(everyStatus.map((status) => kindOf(endpoint, status, shape))).toEqual(
+      everyStatus.map((status) => kinds.get(status)),
+    );
+  },
+);
 
 it.each<['api' | 'unproven' | 'token', number, unknown, FaultKind]>([
-  ['token', 401, '', 'client-rejected'],
-  ['token', 403, page, 'forbidden'],
   ['token', 404, { error: { status: 404, title: 'Not Found' } }, 'wrong-path'],
-  ['api', 401, page, 'token-rejected'],
-  ['api', 401, coded('whatever'), 'token-rejected'],
   ['api', 403, coded('blocked'), 'forbidden'],
-  ['api', 400, page, 'transient'],
   ['api', 599, '{"half', 'transient'],
-  ['api', 404, undefined, 'transient'],
   // In whatever shape, also in other languages and with odd details.
   ['api', 404, { type: 'about:blank', title: 'Not Found', status: 404, detail: 'No' }, 'not-found'],
   ['api', 404, { errors: [{ code: 'NOT_FOUND', message: 'No' }] }, 'not-found'],
   ['api', 404, { timestamp: 'x', status: 404, error: 'Not Found', path: '/x' }, 'not-found'],
-  ['api', 410, '', 'not-found'],
   ['api', 404, { error: { status: 404, title: 'Nie znaleziono', detail: null } }, 'not-found'],
   ['api', 404, { data: { error: { status: 404, detail: 'Gone' } } }, 'not-found'],
   ['api', 404, { error: { type: 'NotFound', message: 'No' } }, 'not-found'],
@@ -84,16 +119,14 @@ it.each<['api' | 'unproven' | 'token', number, unknown, FaultKind]>([
   ['api', 404, { message: 'no Route matched with those values' }, 'not-found'],
   ['api', 404, { error: {} }, 'not-found'],
   ['api', 404, '"not found"', 'not-found'],
-  // Of somebody in front of the service.
+  // Of somebody in front of the service, or cut off.
   ['api', 404, page, 'transient'],
-  ['api', 410, page, 'transient'],
+  ['api', 404, undefined, 'transient'],
+  ['api', 404, ' ', 'not-found'],
+  ['api', 403, coded('INSUFFICIENT_SCOPE'), 'scope-insufficient'],
   ['api', 404, '404 page not found', 'transient'],
   // Nothing was ever answered well at this base URL.
   ['unproven', 404, { error: { status: 404, title: 'Not Found' } }, 'wrong-path'],
-  ['unproven', 404, page, 'wrong-path'],
-  ['unproven', 410, '', 'wrong-path'],
-  ['unproven', 401, coded('invalid_token'), 'token-rejected'],
-  ['unproven', 403, coded('insufficient_scope'), 'scope-insufficient'],
 ])('a fault at %s is, for %i %j, %s', (endpoint, status, body, kind) => {
   expect(faultOf(endpoint, status, body).code).toBe(kind);
 });
