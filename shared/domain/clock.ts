@@ -26,6 +26,18 @@ export const systemClock: Clock = {
     }),
 };
 
+/** Settles as `work` does; as `late` if that takes longer than `ms`. */
+export async function withinTime<T>(
+  work: Promise<T>,
+  { clock, ms, late }: { readonly clock: Clock; readonly ms: number; readonly late: () => T },
+): Promise<T> {
+  const ended = new AbortController();
+  const limit = clock.sleep(ms, ended.signal).then(() => true);
+  // With a reason, because an abort without one creates an error with a stack trace.
+  const isLate = await Promise.race([work.then(() => false), limit]).finally(() => ended.abort('ended'));
+  return isLate ? late() : work;
+}
+
 /** Whether the time is at most so long ago. False for a future one: a clock was set back, so the age is unknown. */
 export const isYoung = (atMs: number, nowMs: number, maxAgeMs: number): boolean =>
   atMs <= nowMs && nowMs - atMs <= maxAgeMs;

@@ -1,5 +1,5 @@
 import type { RefreshOutcome, Rejection } from '../contract/invocations.ts';
-import type { Clock } from '../domain/clock.ts';
+import { type Clock, withinTime } from '../domain/clock.ts';
 import { asBridgeFault, BridgeFault, faultKinds, faultPolicies } from '../domain/faults.ts';
 import type { PartnerAccount } from '../domain/partner-account.ts';
 import { helpedRenewal, waitingRenewal } from '../domain/renewal.ts';
@@ -142,11 +142,10 @@ export function createTokenSource({ reader, requester, partnerAccounts, holds, c
     const renewal = renewals(`${name} ${version} ${because}`, () =>
       requester.refresh(request, { deadlineMs }).catch(asFailed),
     );
-    const done = new AbortController();
-    const late = clock.sleep(deadlineMs - clock.now(), done.signal);
-    const outcome = await Promise.race([renewal, late]).finally(() => done.abort('done'));
-    if (!outcome) throw notRenewed(name);
-    return outcome;
+    const late = () => {
+      throw notRenewed(name);
+    };
+    return withinTime(renewal, { clock, ms: deadlineMs - clock.now(), late });
   }
 
   return {

@@ -11,7 +11,7 @@ import {
   RefusedEventError,
 } from '../../../shared/aws/event-publisher.ts';
 import { handlerOptions } from '../../../shared/aws/handler-options.ts';
-import { type Clock, systemClock } from '../../../shared/domain/clock.ts';
+import { type Clock, systemClock, withinTime } from '../../../shared/domain/clock.ts';
 import problems from '../../operations/findings/problems.json' with { type: 'json' };
 
 const timeouts = { connectionTimeout: 3_000, requestTimeout: 8_000 };
@@ -62,7 +62,10 @@ export function eventBusAt(arn: string, clock: Clock = systemClock): EventBusAt 
   let seen: Promise<BusFailure | undefined> | undefined;
   async function ask(asked: (from: typeof bus) => Promise<unknown>, ignored?: RegExp) {
     const asking = bus;
-    const failure = await failureIn(inTime(asked(asking), clock), ignored);
+    const failure = await failureIn(
+      withinTime(asked(asking), { clock, ms: longestMs, late: noAnswer }),
+      ignored,
+    );
     // The SDK keeps what it has read of credentials and of their files. A new client reads them again.
     if (failure?.blames === 'subscriber' && bus === asking) bus = open(arn);
     return failure;
@@ -100,12 +103,8 @@ function open(arn: string) {
   return { dropsIfMissing: true, look, publish };
 }
 
-async function inTime(asked: Promise<unknown>, clock: Clock): Promise<void> {
-  const ended = new AbortController();
-  const late = clock.sleep(longestMs, ended.signal).then(() => {
-    throw Object.assign(new Error('no answer'), { name: 'TimeoutError' });
-  });
-  await Promise.race([asked, late]).finally(() => ended.abort());
+function noAnswer(): never {
+  throw Object.assign(new Error('no answer'), { name: 'TimeoutError' });
 }
 
 /** @param ignored the codes of what is no failure */

@@ -2,7 +2,7 @@
  * Checks of a bridge, run concurrently. A check changes nothing; a check that fails itself also gives a result. What a
  * check finds is a code and facts: doctor.json has the sentences.
  */
-import { type Clock, systemClock } from '../../../shared/domain/clock.ts';
+import { type Clock, systemClock, withinTime } from '../../../shared/domain/clock.ts';
 import { type Facts, filled, type Mends, type Remedy, remedied } from '../sentences.ts';
 import doctor from './doctor.json' with { type: 'json' };
 
@@ -76,18 +76,14 @@ export const examine = <F>({
 }: Examination<F>): Promise<CheckResult[]> =>
   Promise.all(
     Object.entries(checks).map(async ([name, check]) => {
-      const over = new AbortController();
-      const timeLimit = clock
-        .sleep(limitSeconds * 1000, over.signal)
-        .then((): Found[] => [['late', { seconds: limitSeconds }]]);
-      const found = await Promise.race([foundBy(check, facts), timeLimit]).catch(
+      const late = (): Found[] => [['late', { seconds: limitSeconds }]];
+      const found = await withinTime(foundBy(check, facts), { clock, ms: limitSeconds * 1000, late }).catch(
         (error: unknown): Found[] => {
           if (error instanceof SkippedError) return [error.found];
           const [line] = String(error).split('\n');
           return [explain(error) ?? ['failed', { error: line }]];
         },
       );
-      over.abort();
       return { name, ...joined(found.map((one) => resultOf(one, name, catalogue, mends))) };
     }),
   );

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, expect, it, vi } from 'vitest';
-import { knownSuccess, systemClock } from '../../../../shared/domain/clock.ts';
+import { knownSuccess, systemClock, withinTime } from '../../../../shared/domain/clock.ts';
 
 afterEach(() => void vi.useRealTimers());
 
@@ -21,6 +21,17 @@ it('a sleep ends at its time or signal, and leaves no timer or listener', async 
   await systemClock.sleep(1_000, controller.signal);
   expect(vi.getTimerCount()).toBe(0);
   expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+});
+
+it.each([
+  ['its result', async () => 'done', 0, 'done'],
+  ['its error', () => Promise.reject('failed'), 0, 'failed'],
+  ['what is late', () => new Promise<string>(() => undefined), 1_000, 'late'],
+])('work within a time gives %s, and leaves no timer', async (_case, work, afterMs, outcome) => {
+  vi.useFakeTimers();
+  const given = withinTime(work(), { clock: systemClock, ms: 1_000, late: () => 'late' }).catch(String);
+  await vi.advanceTimersByTimeAsync(afterMs);
+  expect([await given, vi.getTimerCount()]).toEqual([outcome, 0]);
 });
 
 it.each([
