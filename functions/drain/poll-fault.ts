@@ -1,5 +1,5 @@
 import type { Clock } from '../../shared/domain/clock.ts';
-import { BridgeFault, policyOf } from '../../shared/domain/faults.ts';
+import { BridgeFault, isDeferred } from '../../shared/domain/faults.ts';
 import { isOfService } from '../../shared/partner-api/transport.ts';
 import { needsAttention, type Observer } from '../../shared/ports/observer.ts';
 import type { FeedProblem, FeedState } from '../../shared/state/feed-states.ts';
@@ -26,8 +26,7 @@ function waitAfter(
   const { retryAfterMs: askedMs = 0 } = fault;
   // The rounds begin on time, and a poll ends a little later: the wait is over half of a period before the round that it is for.
   const marginMs = (pollMs ?? 0) / 2;
-  // A poll that a pause kept back did not fail.
-  const failsAgain = pollMs !== undefined && before && policyOf(before.kind)?.deadLettered !== 'never';
+  const failsAgain = pollMs !== undefined && before && !isDeferred(before.kind);
   // Rule: failing-feed-waits
   const lastMs = before?.wait?.why === 'failing' ? before.wait.forMs + marginMs : pollMs;
   const growingMs = failsAgain ? 2 * (lastMs ?? 0) : 0;

@@ -7,7 +7,7 @@ import { metrics } from '../../shared/contract/names.ts';
 import { objectKeyOf } from '../../shared/domain/advert-event.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { backoffMs } from '../../shared/domain/concurrency.ts';
-import type { BridgeFault } from '../../shared/domain/faults.ts';
+import { type BridgeFault, countsTries, isDeferred } from '../../shared/domain/faults.ts';
 import { isOfService } from '../../shared/partner-api/transport.ts';
 import type { Delivery, Settlement } from '../../shared/ports/queue.ts';
 import { longestOwnMs } from '../../shared/state/aside.ts';
@@ -19,10 +19,6 @@ const inQueue = { baseMs: 1_000, capMs: 300_000 };
 const aside = { baseMs: 30_000, capMs: longestOwnMs };
 /** The longest wait outside the queue that the service may ask for in its answer about one advert. */
 const longestWaitMs = 6 * 3_600_000;
-
-/** Transient faults are given up by their age, and not by tries. */
-const countsTries = ({ policy: { deadLettered } }: BridgeFault): boolean =>
-  deadLettered !== 'by-age' && deadLettered !== 'never';
 
 /** The first receives lengthen no delay, because short holds, conflicts and confirmations cause some of them. */
 const freeReceives = 40;
@@ -104,7 +100,7 @@ export async function afterFault(
   observer.warn('advert not settled: it is tried again', fields);
   if (fault.policy.needsAttention) observer.count(metrics.needsAttention, 1);
   // The queue would lose it in the end: the drain sends it again, as a new message.
-  if (counted !== undefined && inQueueMs >= settings.maxAgeMs && fault.policy.deadLettered === 'never')
+  if (counted !== undefined && inQueueMs >= settings.maxAgeMs && isDeferred(fault.code))
     return group.map((delivery) => ({ delivery, verdict: { kind: 'hold' } }));
   // Only half of the delay is random, so that the tries are not used up within a moment.
   const half = () => 0.5 + random() / 2;
@@ -149,7 +145,7 @@ async function countTry(deps: AdvertDeps, head: Group[0], fault: BridgeFault): P
   const { advertHistories, clock } = deps;
   const row = await advertHistories.read(head.message);
   const { tries: before = 0, failedAt = 0 } = row ?? {};
-  if (row && !countsTries(fault)) {
+  if (row && !countsTries(fault.code)) {
     if (row.fault === undefined && isOfService(fault))
       await advertHistories.write(head.message, { ...row, fault: fault.code });
     return before + 1;

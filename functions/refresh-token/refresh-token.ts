@@ -7,7 +7,7 @@ import { checked } from '../../shared/contract/checks.ts';
 import type { StopReason } from '../../shared/contract/events.ts';
 import { type RefreshOutcome, refreshEvent } from '../../shared/contract/invocations.ts';
 import type { Deadline } from '../../shared/domain/clock.ts';
-import { asBridgeFault, BridgeFault } from '../../shared/domain/faults.ts';
+import { asBridgeFault, BridgeFault, isDeferred } from '../../shared/domain/faults.ts';
 import { heldBy } from '../../shared/domain/holds.ts';
 import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
 import {
@@ -209,8 +209,7 @@ export function createRefreshToken(deps: RefreshDeps) {
 
   /** Requests wait if there is no valid token until the next renewal. */
   async function noteFailure(lock: AccountLock, fault: BridgeFault): Promise<void> {
-    // Nothing was sent.
-    if (fault.policy.deadLettered === 'never') return;
+    if (isDeferred(fault.code)) return;
     const at = clock.now();
     await lock.change((latest) => {
       const renewal = nextRenewal(latest.renewal, at, fault);

@@ -21,8 +21,7 @@ export interface FaultPolicy {
 
 const byTries = { deadLettered: 'by-tries' } as const;
 const byAge = { deadLettered: 'by-age' } as const;
-/** Nothing was sent, so nothing failed. */
-const notSent = { deadLettered: 'never', mayBlame: [] } as const;
+const deferred = { deadLettered: 'never', mayBlame: [] } as const;
 const stuck = { deadLettered: 'by-age', mayBlame: [], needsAttention: true } as const;
 
 /** Every decision that depends on the kind of a fault alone. */
@@ -32,7 +31,7 @@ const table = {
   /** 429. */
   'rate-limited': { ...byAge, mayBlame: [] },
   /** Not sent: the service asked the whole bridge to wait, or the rate budget has no slot before the deadline. */
-  paused: notSent,
+  paused: deferred,
   /** 403 without a known code: one forbidden advert, or the first sign of an address block. */
   forbidden: { ...byTries, mayBlame: ['more', 'cursor', 'endpoint'] },
   /** 401, also after the token was renewed. If several adverts of the account get it, the account is held (blame.ts). */
@@ -61,9 +60,9 @@ const table = {
   /** The partner account needs manual reauthorization: not sent. */
   'account-stopped': { ...stuck, account: 'stopped' },
   /** The partner account is paused: not sent. */
-  'account-paused': { ...notSent, account: 'paused' },
+  'account-paused': { ...deferred, account: 'paused' },
   /** An operator has paused the partner account, or the whole bridge: not sent. Its messages wait aside, whatever their age. */
-  'operator-paused': { ...notSent, account: 'paused' },
+  'operator-paused': { ...deferred, account: 'paused' },
   /** The account was given to another user or forgotten: the token is not that user's. Not sent. */
   'generation-over': { ...byAge, mayBlame: [] },
   /** Another process is changing the partner account's credentials: the command has to be repeated. */
@@ -82,6 +81,11 @@ export const faultKinds = Object.keys(table) as readonly FaultKind[];
 /** @param kind as it is stored; undefined for one of a newer bridge */
 export const policyOf = (kind = ''): FaultPolicy | undefined =>
   Object.hasOwn(table, kind) ? faultPolicies[kind as FaultKind] : undefined;
+/** Whether the request only waits for its time: nothing was sent, so nothing failed. @param kind as it is stored */
+export const isDeferred = (kind: string): boolean => policyOf(kind)?.deadLettered === 'never';
+/** Whether the number of tries decides when a message is given up. */
+export const countsTries = (kind: FaultKind): boolean =>
+  !isDeferred(kind) && faultPolicies[kind].deadLettered !== 'by-age';
 
 /** A failed request to the partner service. The message contains no secret. */
 export class BridgeFault extends Error {

@@ -1,6 +1,6 @@
 import type { RefreshOutcome, Rejection } from '../contract/invocations.ts';
 import { type Clock, withinTime } from '../domain/clock.ts';
-import { asBridgeFault, BridgeFault, faultKinds, faultPolicies } from '../domain/faults.ts';
+import { asBridgeFault, BridgeFault, countsTries, faultKinds } from '../domain/faults.ts';
 import type { PartnerAccount } from '../domain/partner-account.ts';
 import { helpedRenewal, waitingRenewal } from '../domain/renewal.ts';
 import type { Secret } from '../domain/secret.ts';
@@ -193,9 +193,8 @@ type FailedRefresh = Extract<RefreshOutcome, { kind: 'failed' }>;
 
 /** A failed refresh is never the fault of the advert, whose message must not be dead-lettered by tries. */
 function failedRefresh(name: string, { fault, reason }: FailedRefresh): BridgeFault {
-  const known = faultKinds.find((kind) => kind === fault) ?? 'transient';
-  const blamesAdvert = ['at-once', 'at-second', 'by-tries'].includes(faultPolicies[known].deadLettered);
-  return new BridgeFault(blamesAdvert ? 'transient' : known, `token of partner account ${name}: ${reason}`);
+  const kind = faultKinds.find((one) => one === fault && !countsTries(one)) ?? 'transient';
+  return new BridgeFault(kind, `token of partner account ${name}: ${reason}`);
 }
 
 function asFailed(error: unknown): RefreshOutcome {
