@@ -301,8 +301,8 @@ it.each<[before: number[] | undefined, sentAt: number, asksMs: number | undefine
 
 const pause = answered('service', 'rate-limited', [-9, -1]);
 const block = (since: number) => ({
-  ...{ kind: 'circuit', fault: 'forbidden', reason: 'the service answers 403 to different requests' },
-  ...{ since, until: now + circuitMs, forMs: circuitMs },
+  ...answered('circuit', 'forbidden', [0, circuitMs]),
+  ...{ since, reason: 'the service answers 403 to different requests' },
 });
 const openedBy = (resource: string | undefined) => ({
   ...answered('circuit', 'forbidden', [-9, -1]),

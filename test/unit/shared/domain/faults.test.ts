@@ -9,7 +9,7 @@ import {
 } from '../../../../shared/domain/faults.ts';
 
 const all = 'more cursor endpoint';
-const policies: readonly (readonly [FaultKind, deadLettered: string, mayBlame: string, more?: object])[] = [
+const policies: [FaultKind, deadLettered: string, mayBlame: string, more?: object][] = [
   ['transient', 'by-age', all],
   ['rate-limited', 'by-age', ''],
   ['paused', 'never', ''],
