@@ -34,7 +34,7 @@ const retryMs = 1_000;
 const stalledMs = 30_000;
 /** At the end of a run, a reader that takes nothing is left after this time. */
 const patienceMs = 60_000;
-/** After a signal: within the minute that the unit in docs/operate/service.md gives. */
+/** After a signal: within the time that the unit in docs/operate/service.md gives. */
 const [hastyPatienceMs, hastyMs] = [10_000, 40_000];
 /** The reader has gone. On Windows the code is EOF. */
 const closed: readonly string[] = ['EPIPE', 'EOF', 'ECONNRESET', 'ERR_STREAM_DESTROYED'];

@@ -26,8 +26,11 @@ export const bridgeNameSetting = 'bridge-name';
 export const bridgeNameIn = async ({ settings }: EmbeddedState): Promise<string> =>
   (await settings.read(bridgeNameSetting)) ?? stackName;
 
-/** A refresh goes on when the request that needs it has no more time: its answer may be the only one with a new pair. */
-const refreshMs = 30_000;
+/**
+ * A refresh goes on when the request that needs it has no more time: its answer may be the only one with a new pair. As
+ * long as the function of a stack runs; most gateways end a request after a minute, too.
+ */
+const refreshMs = 60_000;
 
 /** The partner service with the embedded state; this process refreshes the tokens. */
 export function createLocalPartner({ state, events, newId, bridge, ...options }: LocalPartnerOptions) {

@@ -16,7 +16,7 @@ import problems from '../../operations/findings/problems.json' with { type: 'jso
 
 const timeouts = { connectionTimeout: 3_000, requestTimeout: 8_000 };
 /**
- * More than three attempts take; a look and a call together end within the minute that the unit in docs/operate/service.md
+ * More than three attempts take; a look and a call together end within the time that the unit in docs/operate/service.md
  * gives. The SDK itself waits without end for a service that gives credentials, and for a program.
  */
 const longestMs = 25_000;
