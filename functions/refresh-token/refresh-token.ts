@@ -201,7 +201,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     // The renewal failed while the token was still valid; now it has run out.
     if (because === 'expired' && last?.fault !== undefined)
       await lock.change((latest) => waitingForToken(latest, last));
-    if (last && (because !== 'unused' || last.fault !== undefined)) return held;
+    if (last) return held;
     // A paused account is not polled, so its refresh token would expire during the pause.
     const hold = because === 'unused' ? undefined : heldBy(account, 'token', now);
     return hold && isTokenHold(hold) ? held : undefined;
