@@ -10,6 +10,7 @@ import { backoffMs } from '../../shared/domain/concurrency.ts';
 import { type BridgeFault, countsTries, isDeferred } from '../../shared/domain/faults.ts';
 import { isOfService } from '../../shared/partner-api/transport.ts';
 import type { Delivery, Settlement } from '../../shared/ports/queue.ts';
+import type { AdvertRow } from '../../shared/state/advert-histories.ts';
 import { longestOwnMs } from '../../shared/state/aside.ts';
 import { type AdvertDeps, firstRow, type Group } from './advert.ts';
 
@@ -135,26 +136,27 @@ const hasWitness = ({ witness, clock, settings }: AdvertDeps, { message }: Group
   witness.isOtherWell(message, since, clock.now() + Math.min(witnessMs, settings.fetchMs));
 
 /**
- * Counts the try in the advert's row; the row also shows that the advert was listed, even before its first event. A
- * transient fault is not counted, and only the first one is noted in the row of an advert that has a history. An answer of
- * the service is counted only if another advert of the account was answered well since the try before it.
+ * Counts the try in the advert's row; the row also shows that the advert was listed, even before its first event. Only
+ * faults of the advert itself are counted; of the others, the first answer of the service is noted. An answer of the
+ * service is counted only if another advert of the account was answered well since the try before it.
  *
  * @returns the number of tries, this one included
  */
 async function countTry(deps: AdvertDeps, head: Group[0], fault: BridgeFault): Promise<number> {
   const { advertHistories, clock } = deps;
-  const row = await advertHistories.read(head.message);
-  const { tries: before = 0, failedAt = 0 } = row ?? {};
-  if (row && !countsTries(fault.code)) {
-    if (row.fault === undefined && isOfService(fault))
-      await advertHistories.write(head.message, { ...row, fault: fault.code });
-    return before + 1;
+  const stored = await advertHistories.read(head.message);
+  const row = stored ?? firstRow;
+  const { tries: before = 0, failedAt = 0 } = row;
+  const write = (change: Partial<AdvertRow>) => advertHistories.write(head.message, { ...row, ...change });
+  if (!countsTries(fault.code)) {
+    const isNews = row.fault === undefined && isOfService(fault);
+    if (isNews || !stored) await write(isNews ? { fault: fault.code } : {});
+    return before;
   }
   // Rule: try-needs-a-witness
   if (before > 0 && isOfService(fault) && !(await hasWitness(deps, head, failedAt))) return before;
   const tries = before + 1;
-  const counted = { tries, fault: fault.code, failedAt: clock.now() };
-  await advertHistories.write(head.message, { ...(row ?? firstRow), ...counted });
+  await write({ tries, fault: fault.code, failedAt: clock.now() });
   return tries;
 }
 

@@ -142,6 +142,20 @@ it('a message is given up at its second try after another advert succeeds', asyn
   expect((await turnOf(world))[0]).toBe('dead-letter');
 });
 
+it.each<[FaultKind, Details]>([
+  ['paused', { retryAfterMs: 1_000 }],
+  ['transient', { status: 500 }],
+  ['rate-limited', { status: 429 }],
+])('a new advert’s invalid request repeats once even after %s', async (code, details) => {
+  fail(code, details);
+  await turnOf(world);
+  await handleNew('2');
+  fail('invalid-request', { status: 400 });
+  expect((await turnOf(world))[0]).toBe('hold');
+  await handleNew('2');
+  expect((await turnOf(world))[0]).toBe('dead-letter');
+});
+
 it('a message is not given up by several tries after one good answer', async () => {
   fail('forbidden', { status: 403 });
   await turnOf(world);
@@ -224,8 +238,10 @@ it('the row has tries and fault, outages apart, until an answer succeeds', async
     const row = await world.state.advertHistories.read(key);
     return [row?.tries, row?.fault];
   };
-  fail('transient');
-  const counted = [await tries(), await tries(), await tries()];
+  fail('paused');
+  const counted = [await tries()];
+  fail('transient', { status: 500 });
+  counted.push(await tries(), await tries());
   fail('contract-broken');
   counted.push(await tries(), await tries());
   world.service.state.beforeAdvert = () => undefined;
@@ -235,11 +251,11 @@ it('the row has tries and fault, outages apart, until an answer succeeds', async
 
   const [outage, broken] = ['transient', 'contract-broken'];
   expect(counted).toEqual([
-    [1, outage],
-    [1, outage],
-    [1, outage],
+    [undefined, undefined],
+    [undefined, outage],
+    [undefined, outage],
+    [1, broken],
     [2, broken],
-    [3, broken],
     [undefined, undefined],
     [undefined, outage],
   ]);
