@@ -2,14 +2,7 @@
 import { metrics } from '../contract/names.ts';
 import { accountAfter, type BlamedRow, bridgeAfter, type Evidence } from '../domain/blame.ts';
 import type { Clock } from '../domain/clock.ts';
-import {
-  type Asking as Asked,
-  type Hold,
-  heldFault,
-  holdFor,
-  isBlaming,
-  withTrial,
-} from '../domain/holds.ts';
+import { type Asking as Asked, heldFault, holdFor, newHold, withTrial } from '../domain/holds.ts';
 import type { PartnerAccount } from '../domain/partner-account.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { CachedAccounts, CachedBudget } from './cached-rows.ts';
@@ -84,9 +77,7 @@ export function createHoldKeeper(options: HoldKeeperOptions) {
 
   /** Logs a hold that is new or longer. */
   function tell(name: string | undefined, before: BlamedRow, after: BlamedRow, { fault }: Evidence): void {
-    const isKnown = ({ kind, until }: Hold) =>
-      before.holds?.some((hold) => hold.kind === kind && hold.until === until) === true;
-    const hold = after.holds?.find((one) => isBlaming(one) && !isKnown(one));
+    const hold = newHold(before, after);
     if (!hold || !fault) return;
     const { askedToWaitMs: askedMs } = fault;
     observer?.warn('requests are on hold because of the answers of the service', {
