@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Clock } from '../../../../shared/domain/clock.ts';
+import type { BridgeFault } from '../../../../shared/domain/faults.ts';
 import { createCachedBudget } from '../../../../shared/partner-api/cached-rows.ts';
 import { createRateLimiter, type RateLimiterOptions } from '../../../../shared/partner-api/rate-limiter.ts';
 import { type BudgetState, type BudgetStore, createBudgetStore } from '../../../../shared/state/budget.ts';
@@ -196,6 +197,173 @@ it.each([45, 80])('the rate is used up when each timer is late by %i ms', async 
   expect(times.at(-1)).toBeLessThan(3_000);
 });
 
+it.each([
+  [10, 105, 40],
+  [1, 1_050, 40],
+  // At low rates, slots are further apart and usable for longer.
+  [0.5, 2_100, 80],
+  [0.1, 10_500, 400],
+])(
+  'a slot at %d requests a second comes %i ms after another and lasts %i ms',
+  async (rate, everyMs, usableMs) => {
+    const { clock, rateLimiter } = setUp({ maxRequestsPerSecond: rate });
+    const calls = [rateLimiter.enter('a', farMs), rateLimiter.enter('b', farMs)];
+    await clock.run();
+
+    expect(await Promise.all(calls)).toEqual([startMs + usableMs, startMs + everyMs + usableMs]);
+    expect(clock.now()).toBe(startMs + everyMs);
+  },
+);
+
+it.each([
+  // Used at the very end of its time, or lost, so that the next one is taken.
+  [40, 145],
+  [41, 211],
+])('a slot is lost when its request is later than %i ms', async (lateMs, startedMs) => {
+  const clock = createVirtualClock(() => lateMs);
+  const rateLimiter = limiterOf(createBudgetStore(createInMemoryStore()), clock);
+
+  expect(await starts(clock, () => rateLimiter.enter('a', farMs), 2)).toEqual([0, startedMs]);
+});
+
+/** The numbers of slots that `count` callers reserve at a rate, when the next slot is free in so many milliseconds. */
+async function reservedBy(count: number, rate: number, freeInMs = 0) {
+  const { clock, store } = setUp();
+  const budget = createCachedBudget(store, clock);
+  await budget.change((state) => ({ ...state, nextSlotMs: startMs + freeInMs }));
+  const intervalMs = 1_050 / rate;
+  const reserved: number[] = [];
+  const counting: typeof budget = {
+    ...{ refresh: budget.refresh, change: budget.change },
+    state: budget.state,
+    reserve: (rule) =>
+      budget.reserve((state) => {
+        const next = rule(state);
+        const since = Math.max(state.nextSlotMs, next.clockMs ?? 0);
+        reserved.push(Math.round((next.nextSlotMs - since) / intervalMs));
+        return next;
+      }),
+  };
+  const rateLimiter = limiterOf(store, clock, { budget: counting, maxRequestsPerSecond: rate });
+  await starts(clock, () => rateLimiter.enter('a', farMs), count);
+  return reserved;
+}
+
+it.each<[count: number, rate: number, freeInMs: number, reserved: number[]]>([
+  // For requests of the next 40 ms, too, unless all slots until then are taken.
+  [1, 26, 0, [1]],
+  [1, 27, 0, [2]],
+  [1, 100, 0, [4]],
+  [1, 100, 1, [4]],
+  [1, 100, 2, [1]],
+  [5, 100, 2, [5]],
+  // For at most a second.
+  [3, 0.5, 0, [1, 1, 1]],
+  [3, 1, 0, [1, 1, 1]],
+  [96, 100, 0, [96]],
+  [97, 100, 0, [96, 4]],
+])('%i callers at %d a second, free in %i ms, reserve %j slots', async (count, rate, freeInMs, reserved) => {
+  expect(await reservedBy(count, rate, freeInMs)).toEqual(reserved);
+});
+
+it('a slot that was reserved ahead needs no write, and is used in its time', async () => {
+  const { clock, rateLimiter, reserved } = setUp({ maxRequestsPerSecond: 100 });
+  await starts(clock, () => rateLimiter.enter('a', farMs), 1);
+  clock.advance(15);
+
+  // Of the slots at 10.5, 21 and 31.5 ms the first one is not lost yet.
+  expect(await starts(clock, () => rateLimiter.enter('b', farMs), 3)).toEqual([0, 6, 16.5]);
+  expect(reserved).toHaveLength(1);
+});
+
+it('a stalled store or timer makes the next slot at most 500 ms later', async () => {
+  const { clock, store, rateLimiter } = setUp();
+  const { change } = store;
+  let delayMs = 3_000;
+  store.change = async (rule) => {
+    const changed = await change(rule);
+    await clock.sleep(delayMs);
+    delayMs = 0;
+    return changed;
+  };
+
+  // Its first slot is lost while the store is slow; the second one is reserved for half a second later.
+  expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toEqual([3_500]);
+  expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toEqual([105]);
+});
+
+it('a slot is counted from the last attempt to reserve it', async () => {
+  const { clock, store, rateLimiter } = setUp();
+  const { change } = store;
+  store.change = (rule) =>
+    change((state) => {
+      rule(state);
+      clock.advance(300);
+      return rule(state);
+    });
+
+  expect(await rateLimiter.enter('a', farMs)).toBe(startMs + 340);
+});
+
+it.each([
+  [0, 0, 1],
+  [1, 105, 105],
+  [2, 210, 210],
+  [12, 1_260, 1_260],
+])('a call behind %i others is refused unless it may begin in %i ms', async (others, endsInMs, waitMs) => {
+  const { clock, rateLimiter } = setUp();
+  const before = Array.from({ length: others }, () => rateLimiter.enter('a', farMs));
+  const refused = faultOf(rateLimiter.enter('b', startMs + endsInMs - 1));
+  const accepted = rateLimiter.enter('c', startMs + endsInMs);
+
+  const why = 'not sent (b): the rate budget has no slot before the deadline';
+  expect(await refused).toMatchObject({ code: 'paused', message: why, retryAfterMs: waitMs });
+  await clock.run();
+  expect(await accepted).toBe(startMs + endsInMs + 40);
+  await Promise.all(before);
+});
+
+it('calls that have waited in vain are refused, and the others keep their order', async () => {
+  const { clock, rateLimiter } = setUp();
+  const ends: [string, number][] = [
+    ['a', 0],
+    ['b', 3_700],
+    ['c', 400],
+    ['d', 3_700],
+    ['e', 3_250],
+  ];
+  const begun: string[] = [];
+  const calls = ends.map(([name, endsInMs]) =>
+    rateLimiter.enter(name, startMs + endsInMs + 105).then(
+      () => begun.push(`${name} ${clock.now() - startMs}`),
+      ({ retryAfterMs }: BridgeFault) => begun.push(`${name} after ${retryAfterMs}`),
+    ),
+  );
+  await clock.run(startMs);
+  clock.advance(3_100);
+  await clock.run();
+  await Promise.all(calls);
+
+  expect(begun).toEqual(['a 0', 'c after 105', 'b 3100', 'd 3205', 'e 3310']);
+});
+
+it('a bridge that is stopping begins no request, also none that waits', async () => {
+  const controller = new AbortController();
+  const { clock, rateLimiter, reserved } = setUp({ stopped: controller.signal });
+  const calls = ['a', 'b', 'c'].map((name) => rateLimiter.enter(name, farMs));
+  const waiting = calls.slice(1).map(faultOf);
+  await clock.run(startMs);
+  controller.abort();
+  await clock.run();
+
+  const faults = await Promise.all([...waiting, faultOf(rateLimiter.enter('d', startMs - 1))]);
+  expect(faults.map(({ code, message, retryAfterMs }) => [code, message, retryAfterMs])).toEqual(
+    ['b', 'c', 'd'].map((name) => ['paused', `not sent (${name}): the bridge is stopping`, 1]),
+  );
+  expect([clock.now(), reserved]).toEqual([startMs + 105, [3]]);
+  await calls[0];
+});
+
 it('a call is refused at once, unreserved, when no slot precedes its end', async () => {
   const { clock, rateLimiter, reserved } = setUp();
   const first = Array.from({ length: 10 }, () => rateLimiter.enter('a', farMs));
@@ -215,9 +383,11 @@ it('an unreachable store is a passing fault, and limiting goes on after it', asy
   const { change } = store;
   store.change = () => Promise.reject(new Error('table gone'));
 
-  const fault = await faultOf(rateLimiter.enter('a', farMs));
+  const faults = await Promise.all([1, 2].map(() => faultOf(rateLimiter.enter('a', farMs))));
   store.change = change;
+  // Whoever reserves reads the row by that.
+  store.read = () => Promise.reject(new Error('not read'));
 
-  expect(fault).toMatchObject({ code: 'transient' });
+  expect(faults.map(({ code }) => code)).toEqual(['transient', 'transient']);
   expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toEqual([0]);
 });
