@@ -46,7 +46,7 @@ async function setUp() {
       await budget.refresh();
       return admitTo(undefined, resource, isForTokens);
     };
-    return { budget, partnerAccounts, holds, answered, admit, enter };
+    return { budget, partnerAccounts, holds, answered, admitTo, admit, enter };
   };
   const main = async () => stored.read('main');
   return { clock, store, stored, observer, main, start, first: start(), second: start() };
@@ -274,4 +274,80 @@ it('a 403 for the only account opens the circuit when its feed fails too', async
   const { ofBridge } = await holdsAfter(['forbidden']);
 
   expect(ofBridge).toMatchObject([{ kind: 'circuit', forMs: 1_800_000 }]);
+});
+
+it('a hold is looked for where it can be, without a read of what is known', async () => {
+  const { store, stored, first } = await setUp();
+  const account = await first.partnerAccounts.read('main');
+  const held = { ...partnerAccount(), holds: [{ kind: 'operator', since: 1, who: 'ann' } as const] };
+  store.read = () => Promise.reject(new Error('the bridge holds nothing'));
+  stored.change = () => Promise.reject(new Error('nothing is claimed'));
+
+  expect(await first.admitTo(undefined, 'main 1')).toBe('admitted');
+  expect(await first.admitTo(account, 'main 1')).toBe('admitted');
+  expect(await first.admitTo(held, 'main 1')).toBe('operator-paused');
+  expect(await first.admitTo(held, 'token', true)).toBe('admitted');
+});
+
+it('a trial is claimed by one of two processes that know the same row', async () => {
+  const { clock, main, first, second } = await setUp();
+  for (const advert of [1, 2, 3]) await first.answered('main', advert, 'transient');
+  clock.advance(1);
+  const account = await main();
+
+  expect(await first.admitTo(account, 'main 8')).toBe('admitted');
+  expect((await main())?.holds).toMatchObject([{ tried: { by: 'main 8', until: clock.now() + 30_000 } }]);
+  expect(await second.admitTo(account, 'main 9')).toBe('account-paused');
+});
+
+it('evidence of the bridge knows how many accounts a process has listed', async () => {
+  const { store, first, second } = await setUp();
+  await first.answered('main', 1, 'forbidden');
+  expect((await store.read()).connected).toBeUndefined();
+
+  await first.partnerAccounts.list();
+  await first.answered('main', 1);
+  expect(await store.read()).toStrictEqual({ nextSlotMs: 0, connected: 2 });
+  // Another one has listed none.
+  await second.answered('main', 1, 'forbidden');
+  expect(await store.read()).toStrictEqual({ nextSlotMs: 0, connected: 2, failing: ['main 1'] });
+});
+
+it('an answer without a partner account is one about the bridge alone', async () => {
+  const { clock, store, observer, first } = await setUp();
+  const sentAt = clock.now();
+  const fault = new BridgeFault('rate-limited', 'wait');
+  const holds = createHoldKeeper({ budget: first.budget, circuitSeconds: 1, clock, observer });
+  await holds.answered({ account: 'main', resource: 'main 1', fault, sentAt });
+  const { holds: before } = await store.read();
+  clock.advance(1_001);
+
+  await first.holds.answered({ account: undefined, resource: 'token', fault, sentAt: clock.now() });
+
+  const lengths = [before, (await store.read()).holds].map((all) => all?.map(({ forMs }) => forMs));
+  expect(lengths).toEqual([[1_000], [2_000]]);
+  expect(observer.lines.map(({ fields }) => fields.partnerAccount)).toEqual([undefined, undefined]);
+  expect(observer.counts).toEqual([]);
+});
+
+it.each<[string, () => Promise<undefined>, lines: object[]]>([
+  [
+    'cannot be written',
+    () => Promise.reject(new Error('throttled')),
+    [
+      {
+        message: 'a hold could not be stored: other processes may go on sending',
+        fields: { partnerAccount: 'main', error: new Error('throttled') },
+      },
+    ],
+  ],
+  ['is gone', async () => undefined, []],
+])('a hold of an account whose row %s fails no request', async (_case, change, lines) => {
+  const { observer, stored, first } = await setUp();
+  for (const advert of [1, 2]) await first.answered('main', advert, 'transient');
+  stored.change = change;
+
+  await first.answered('main', 3, 'transient');
+
+  expect(observer.lines).toEqual(lines.map((line) => ({ level: 'warn', ...line })));
 });
