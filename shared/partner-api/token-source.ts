@@ -112,7 +112,7 @@ export function createTokenSource({ reader, requester, partnerAccounts, holds, c
 
   /** The token that there is until the next renewal. The service's answers decide whether it has really run out. */
   function inForce(row: PartnerAccount, token: AccessToken): AccessToken {
-    if (rejected.get(row.name)?.version === token.version) rejected.delete(row.name);
+    rejected.delete(row.name);
     const kept = isExpired(row, token) ? { ...token, expiresAt: Number.POSITIVE_INFINITY } : token;
     tokens.set(row.name, kept);
     return kept;
