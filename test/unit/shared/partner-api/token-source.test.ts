@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { ShapeError } from '../../../../shared/contract/checks.ts';
 import type { RefreshOutcome, Rejection } from '../../../../shared/contract/invocations.ts';
 import { BridgeFault } from '../../../../shared/domain/faults.ts';
@@ -17,6 +17,8 @@ const farMs = startMs + 30_000;
 function setUp() {
   const clock = createVirtualClock();
   const asked: string[] = [];
+  /** What the stage is asked for, and until when. */
+  const requests: object[] = [];
   const outcomes: (RefreshOutcome | (() => Promise<RefreshOutcome>))[] = [];
   const state = {
     version: 1,
@@ -43,7 +45,7 @@ function setUp() {
   };
   const partnerAccounts = createCachedAccounts(rows, clock);
   const reader = {
-    async read() {
+    async read(_name: string, _version?: string) {
       state.reads += 1;
       const accessToken = new Secret(`access-${state.version}`);
       const pair = tokenPair({ accessToken, expiresAt: state.expiresAt });
@@ -55,11 +57,13 @@ function setUp() {
     state.expiresAt += 3_600_000;
     return { kind: 'renewed' };
   };
+  const holds = holdsOf({ clock });
   const tokens = createTokenSource({
-    ...{ partnerAccounts, reader, clock, holds: holdsOf({ clock }) },
+    ...{ partnerAccounts, reader, clock, holds },
     requester: {
-      async refresh({ rejectedVersion, because }) {
+      async refresh({ partnerAccount, rejectedVersion, because }, { deadlineMs }) {
         asked.push(`${rejectedVersion} ${because}`);
+        requests.push([partnerAccount, deadlineMs]);
         const outcome = outcomes.shift() ?? renew();
         return typeof outcome === 'function' ? outcome() : outcome;
       },
@@ -77,18 +81,8 @@ function setUp() {
     return (await find(1, untilMs)).token.reveal();
   };
   return {
-    clock,
-    asked,
-    outcomes,
-    state,
-    rows,
-    partnerAccounts,
-    reader,
-    tokens,
-    find,
-    current,
-    renewed,
-    renew,
+    ...{ clock, asked, requests, outcomes, state, rows, partnerAccounts, reader, holds, tokens },
+    ...{ find, current, renewed, renew },
   };
 }
 
@@ -330,6 +324,7 @@ it.each<[RefreshOutcome | Error, string]>([
   [{ kind: 'failed', fault: 'paused', reason: 'x' }, 'paused'],
   [{ kind: 'failed', fault: 'invalid-request', reason: 'x' }, 'transient'],
   [{ kind: 'failed', fault: 'contract-broken', reason: 'x' }, 'transient'],
+  [{ kind: 'failed', fault: 'delivered-too-often', reason: 'x' }, 'transient'],
   [{ kind: 'failed', fault: 'never-heard-of', reason: 'x' }, 'transient'],
   [new Error('no such function'), 'transient'],
   [new BridgeFault('invalid-request', 'no such function'), 'transient'],
@@ -340,6 +335,7 @@ it.each<[RefreshOutcome | Error, string]>([
   const fault = await faultOf(renewed(farMs, 'scope-insufficient'));
 
   expect(fault.code).toBe(code);
+  expect(fault.message).toMatch(/^token of partner account main: (x|no such function|unexpected Error)$/);
   expect(asked).toEqual(['1 scope-insufficient']);
   expect(['by-age', 'never']).toContain(fault.policy.deadLettered);
 });
@@ -355,4 +351,247 @@ it.each<[string, Partial<PartnerAccount>, string]>([
   for (let message = 0; message < 10; message += 1) expect((await faultOf(renewed())).code).toBe(code);
   expect(asked).toEqual([]);
   expect(state.rowReads).toBe(2);
+});
+
+it.each<[string, number | undefined, number | undefined, number, string, number]>([
+  ['is used with the row of its generation', 1, 1, 1, 'access-1', 0],
+  ['is used for 5 s after the account has another generation', 1, 2, 1, 'access-1', 0],
+  ['is used with the next generation, whose row is looked for', 1, 2, 2, 'access-1', 1],
+  ['is not used for a generation to come', 1, 1, 2, 'generation-over', 1],
+  ['is not used for a generation that is over', 2, 2, 1, 'generation-over', 1],
+  ['is not used for an account that is forgotten', undefined, undefined, 1, 'generation-over', 1],
+])('a token %s', async (_rule, cached, generation, asked, outcome, looks) => {
+  const { state, rows, partnerAccounts, find } = setUp();
+  const { read } = rows;
+  rows.read = async (name) => {
+    const row = await read(name);
+    return state.row.generation ? row : undefined;
+  };
+  if (cached) state.row = { generation: cached };
+  await partnerAccounts.read('main');
+  state.row = generation ? { generation } : {};
+  const before = state.rowReads;
+
+  const found = await find(asked).catch((fault: BridgeFault) => fault);
+
+  expect(state.rowReads - before).toBe(looks);
+  if (!(found instanceof BridgeFault)) return expect(found.token.reveal()).toBe(outcome);
+  expect(found).toMatchObject({ code: outcome, retryAfterMs: 5_000 });
+});
+
+it('a token is asked of the holds for what it is asked for', async () => {
+  const { tokens, holds, state } = setUp();
+  const ready = vi.spyOn(holds, 'ready');
+  const asked = { partnerAccount: 'main', generation: 1, deadlineMs: farMs };
+
+  await tokens.current({ ...asked, resource: 'main 7', isNext: false });
+  await tokens.current({ ...asked, resource: 'main 8', isNext: true, isIll: true });
+  const held = new BridgeFault('account-paused', 'held');
+  ready.mockRejectedValueOnce(held);
+  state.row = { token: { version: '2', expiresAt: 0, usedAt: 0 } };
+
+  expect(await faultOf(tokens.current({ ...asked, resource: 'main 9', isNext: true }))).toBe(held);
+  const account = expect.objectContaining({ name: 'main', generation: 1 });
+  expect(ready.mock.calls).toEqual([
+    [{ resource: 'main 7', account, isNext: false }],
+    [{ resource: 'main 8', account, isNext: true, isIll: true }],
+    [{ resource: 'main 9', account, isNext: true }],
+  ]);
+  expect(state.reads).toBe(1);
+});
+
+const minute = 60_000;
+it.each<[string, number, number, number, string[]]>([
+  ['until its secret says', minute, 0, minute - 1, []],
+  ['not from that moment on', minute, 0, minute, ['1 expired']],
+  ['until its row says, if that is later', 0, minute, minute - 1, []],
+  ['not from that moment on, too', 0, minute, minute, ['1 expired']],
+  ['until its secret says, if that is later', minute, minute / 2, minute - 1, []],
+])('a token is used %s', async (_rule, secretMs, rowMs, ageMs, renewals) => {
+  const { current, state, clock, asked } = setUp();
+  state.expiresAt = startMs + secretMs;
+  const token = (version: number) => ({ version: `${version}`, expiresAt: startMs + rowMs, usedAt: 0 });
+  state.row = { token: token(1) };
+  clock.advance(ageMs);
+  // The renewal stores the next version.
+  Object.defineProperty(state, 'row', { get: () => ({ token: token(state.version) }) });
+
+  await current();
+
+  expect(asked).toEqual(renewals);
+});
+
+const last = { at: startMs, forMs: minute };
+it.each<[string, Partial<PartnerAccount>, 'expired' | 'rejected', number, boolean]>([
+  ['renewed when no renewal waits', {}, 'rejected', 0, true],
+  ['used when it was rejected after its renewal', { renewal: last }, 'rejected', 0, false],
+  ['used when it is old after its renewal', { renewal: last }, 'expired', minute - 1, false],
+  ['renewed when the wait is over', { renewal: last }, 'rejected', minute, true],
+  [
+    'used when it was rejected and its renewal failed',
+    { renewal: { ...last, fault: 'x' } },
+    'rejected',
+    0,
+    false,
+  ],
+  ['renewed when it is old and its renewal failed', { renewal: { ...last, fault: 'x' } }, 'expired', 0, true],
+])('a token is %s', async (_rule, row, how, afterMs, isRenewed) => {
+  const { current, tokens, state, clock, asked } = setUp();
+  state.row = row;
+  if (how === 'expired') state.expiresAt = startMs;
+  clock.advance(afterMs);
+  // An older token is no reason to renew this one.
+  tokens.reject('main', how === 'rejected' ? '1' : '0', 'token-rejected');
+
+  await current();
+
+  const because = how === 'rejected' ? 'token-rejected' : 'expired';
+  expect(asked).toEqual(isRenewed ? [`1 ${because}`] : []);
+});
+
+it('a token that has to do needs no further look until it expires', async () => {
+  const { tokens, current, find, state, clock, asked } = setUp();
+  state.expiresAt = startMs + minute;
+  state.row = { renewal: { at: startMs, forMs: minute } };
+  tokens.reject('main', '1', 'token-rejected');
+  // Not this one was rejected.
+  const rejected = { version: '0', fault: new BridgeFault('token-rejected', 'answered 401') };
+  expect((await find(1, farMs, rejected)).token.reveal()).toBe('access-1');
+  const looks = state.rowReads;
+
+  await current();
+  expect([state.rowReads, state.reads]).toEqual([looks, 1]);
+
+  clock.advance(minute);
+  state.row = {};
+  expect(await current()).toBe('access-2');
+  expect(asked).toEqual(['1 expired']);
+});
+
+it('a renewed token is found by a look that begins after the renewal', async () => {
+  const { current, renewed, clock, outcomes, rows, renew } = setUp();
+  const slow = async () => {
+    await clock.sleep(6_000);
+    return renew();
+  };
+  outcomes.push(slow, { kind: 'renewed' });
+  const first = renewed();
+  await clock.run(startMs + 5_900);
+  const { read } = rows;
+  rows.read = async (name) => {
+    const row = await read(name);
+    await clock.sleep(300);
+    return row;
+  };
+  const other = current();
+  await clock.run();
+
+  expect([await first, await other]).toEqual(['access-2', 'access-2']);
+});
+
+it.each([
+  [500, 0, 1],
+  [501, 500, 2],
+])(
+  'a secret that is missing is looked for every 500 ms before the deadline (%i)',
+  async (deadlineMs, endMs, looks) => {
+    const { find, state, clock } = setUp();
+    state.isThere = false;
+
+    const fault = faultOf(find(1, startMs + deadlineMs));
+    await clock.run();
+
+    expect(await fault).toMatchObject({ code: 'transient', retryAfterMs: 500 });
+    expect([clock.now() - startMs, state.rowReads, state.reads]).toEqual([endMs, looks, looks]);
+  },
+);
+
+it('the secrets of two accounts and two versions are read side by side', async () => {
+  const { tokens, partnerAccounts, reader, state, clock } = setUp();
+  reader.read = async (name, version = 'none') => {
+    await clock.sleep(1_000);
+    const pair = tokenPair({ accessToken: new Secret(`${name} ${version}`), expiresAt: farMs });
+    return { pair, version };
+  };
+  const find = (partnerAccount: string) =>
+    tokens.current({
+      ...{ partnerAccount, generation: 1, deadlineMs: farMs, resource: 'a', isNext: true },
+    });
+
+  const found = [find('main'), find('shop')];
+  await clock.run(startMs + 500);
+  state.version = 2;
+  await partnerAccounts.read('main');
+  found.push(find('main'));
+  await clock.run();
+
+  const texts = (await Promise.all(found)).map(({ token }) => token.reveal());
+  expect(texts).toEqual(['main 1', 'shop 1', 'main 2']);
+  expect(clock.now()).toBe(startMs + 1_500);
+});
+
+it('a renewal is one for each account and reason, with its deadline', async () => {
+  const { tokens, state, asked, requests, outcomes, clock, renew } = setUp();
+  state.expiresAt = startMs;
+  const slow = async () => {
+    await clock.sleep(1_000);
+    return state.version === 1 ? renew() : ({ kind: 'renewed' } as const);
+  };
+  outcomes.push(slow, slow, slow);
+  const find = (partnerAccount: string) =>
+    tokens.current({
+      ...{ partnerAccount, generation: 1, deadlineMs: farMs, resource: 'a', isNext: true },
+    });
+
+  const found = [find('main'), find('main'), find('shop')];
+  await clock.run(startMs + 1);
+  tokens.reject('main', '1', 'scope-insufficient');
+  found.push(find('main'));
+  await clock.run();
+  await Promise.all(found);
+
+  expect(asked).toEqual(['1 expired', '1 expired', '1 scope-insufficient']);
+  expect(requests).toEqual([
+    ['main', farMs],
+    ['shop', farMs],
+    ['main', farMs],
+  ]);
+  // Nothing waits for a deadline any more.
+  expect(clock.now()).toBeLessThan(startMs + 2_000);
+});
+
+it('an answer of 401 counts at the moment when no other token came of it', async () => {
+  const { tokens, holds, clock } = setUp();
+  const answered = vi.spyOn(holds, 'answered').mockResolvedValue();
+  const asked = {
+    partnerAccount: 'main',
+    generation: 1,
+    deadlineMs: farMs,
+    resource: 'main 7',
+    isNext: false,
+  };
+  const fault = new BridgeFault('token-rejected', 'answered 401');
+
+  await tokens.counts(asked);
+  expect(answered).not.toHaveBeenCalled();
+  await tokens.counts({ ...asked, rejected: { version: '1', fault } });
+
+  const evidence = { account: 'main', resource: 'main 7', fault, sentAt: clock.now() };
+  expect(answered.mock.calls).toEqual([[evidence]]);
+});
+
+it('a good answer counts when its row is stored, or could not be', async () => {
+  const { tokens, rows, clock, current, state } = setUp();
+  state.row = { renewal: { at: startMs, forMs: 40_000 } };
+  await current();
+  await tokens.helped('main', '1');
+  rows.change = async () => {
+    await clock.sleep(1_000);
+    return undefined;
+  };
+
+  const helped = tokens.helped('main', '1').then(() => clock.now());
+  await clock.run();
+
+  expect(await helped).toBe(startMs + 1_000);
 });
