@@ -1,8 +1,11 @@
 import { beforeEach, expect, it } from 'vitest';
+import type { AdvertDeps, Group } from '../../../../functions/fan-out/advert.ts';
 import { createFanOut, type FanOutDeps } from '../../../../functions/fan-out/fan-out.ts';
+import { afterFault, askAgain, deadLetterOf, sendBack } from '../../../../functions/fan-out/redelivery.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
 import { withHold, withoutHolds } from '../../../../shared/domain/holds.ts';
+import type { AdvertRow } from '../../../../shared/state/advert-histories.ts';
 import { changedAdvert } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
@@ -351,4 +354,290 @@ it.each(Object.keys(faults))('a message failing for a day comes at most 200 time
 
 it('a message comes at most 200 times when functions crash over it', () => {
   expect(dayMs / visibilityMs).toBeLessThanOrEqual(200);
+});
+
+/** What is known when a message fails. */
+interface Given {
+  readonly row?: Partial<AdvertRow>;
+  readonly receives?: number;
+  /** Since the queue accepted it. */
+  readonly ageMs?: number;
+  readonly failed?: { readonly times: number; readonly waitedMs: number };
+  readonly isAlike?: boolean;
+  /** Whether another advert is answered well. Default: true */
+  readonly isOtherWell?: boolean;
+  readonly isUncountable?: boolean;
+  readonly fetchMs?: number;
+}
+const rowKey = async () =>
+  ({
+    partnerAccount: 'main',
+    generation: (await world.account())?.generation ?? 0,
+    feed: 'adverts',
+    advertId: '1',
+  }) as const;
+const rowNow = async () => world.state.advertHistories.read(await rowKey());
+
+/** Has two messages of an advert fail, the second of which was received fifty times. */
+async function failing(code: FaultKind, details: Details, given: Given = {}) {
+  const { receives = 1, ageMs = 0, failed, isAlike = false, isOtherWell = true, fetchMs = 10_000 } = given;
+  const key = await rowKey();
+  const row = { sequence: 0, status: null, pending: false, ...given.row, etag: 'absent' };
+  if (given.row) await world.state.advertHistories.write(key, row);
+  const sentAt = world.clock.now() - ageMs;
+  const of = (message: object, received: number) => ({
+    ...{ id: 'x', position: '1', receives: received, sentAt },
+    message: changedAdvert({ ...key, correlationId: 'page-1', ...message }),
+  });
+  const group: Group = [of(failed ? { failed } : {}, receives), of({}, 50)];
+  const asked: unknown[] = [];
+  const deps: AdvertDeps = {
+    ...world.fanOutDeps,
+    settings: { ...world.fanOutDeps.settings, fetchMs },
+    witness: {
+      answeredWell: async () => undefined,
+      isGone: async () => true,
+      async isOtherWell({ advertId }, since, deadlineMs) {
+        asked.push([advertId, since - world.clock.now(), deadlineMs - world.clock.now()]);
+        return isOtherWell;
+      },
+    },
+    ...(given.isUncountable && histories({ read: () => Promise.reject(new Error('throttled')) })),
+  };
+  const fault = new BridgeFault(code, `told to be ${code}`, details);
+  const before = await rowNow();
+  const settled = await afterFault(deps, group, fault, { isAlike });
+  expect(settled.map(({ delivery }) => delivery)).toEqual(group);
+  return { before, group, asked, verdicts: settled.map(({ verdict }) => verdict) };
+}
+const of = (status: number, retryAfterMs?: number) => ({ status, ...(retryAfterMs && { retryAfterMs }) });
+const waited = (waitedMs: number) => ({ times: 1, waitedMs });
+const soon = dayMs - 1;
+
+it.each<[FaultKind, Details, boolean, Given]>([
+  ['delivered-too-often', {}, true, {}],
+  ['delivered-too-often', {}, false, { isUncountable: true }],
+  ['invalid-request', of(400), false, {}],
+  ['invalid-request', of(400), true, { row: { tries: 1 } }],
+  ['invalid-request', of(400), false, { row: { tries: 1 }, isOtherWell: false }],
+  ['invalid-request', of(400), false, { row: { tries: 1 }, isUncountable: true }],
+  ['invalid-request', {}, true, { row: { tries: 1 }, isOtherWell: false }],
+  ['invalid-request', of(400), true, { failed: waited(dayMs), isOtherWell: false }],
+  ['invalid-request', of(400), false, { failed: waited(soon), isOtherWell: false }],
+  ['invalid-request', {}, false, { ageMs: 9 * dayMs, receives: 1_000 }],
+  ['forbidden', of(403), false, { row: { tries: 3 } }],
+  ['forbidden', of(403), true, { row: { tries: 4 } }],
+  ['forbidden', of(403), false, { row: { tries: 4 }, isOtherWell: false }],
+  ['forbidden', of(403), true, { failed: waited(dayMs), isOtherWell: false }],
+  ['forbidden', of(403), false, { failed: waited(soon), isOtherWell: false }],
+  ['forbidden', of(403), false, { failed: waited(dayMs), isAlike: true }],
+  ['contract-broken', {}, true, { row: { tries: 4 }, isOtherWell: false }],
+  ['contract-broken', {}, false, { ageMs: 9 * dayMs, receives: 1_000 }],
+  ['transient', of(500), true, { failed: waited(dayMs) }],
+  ['transient', of(500), false, { failed: waited(soon) }],
+  ['transient', of(500), false, { failed: waited(dayMs), isOtherWell: false }],
+  ['transient', of(500), false, { failed: waited(dayMs), isAlike: true }],
+  ['transient', of(500), false, { row: { tries: 9 }, ageMs: 9 * dayMs, receives: 1_000 }],
+  ['transient', {}, true, { ageMs: dayMs, receives: 96, isOtherWell: false }],
+  ['transient', {}, false, { ageMs: soon, receives: 96 }],
+  // 95 receives, with delays of a quarter of an hour at most, take less than a day: a clock is ahead.
+  ['transient', {}, false, { ageMs: dayMs, receives: 95 }],
+  ['transient', {}, false, { failed: waited(dayMs) }],
+  ['rate-limited', of(429), true, { ageMs: dayMs, receives: 96, isOtherWell: false }],
+  ['rate-limited', of(429), false, { failed: waited(dayMs) }],
+  ['paused', {}, false, { row: { tries: 9 }, ageMs: 9 * dayMs, receives: 1_000 }],
+])('a message that fails with %s, %j is given up: %j, %j', async (code, details, isGivenUp, given) => {
+  const { group, verdicts } = await failing(code, details, given);
+
+  const [head, other] = verdicts;
+  expect(head?.kind === 'dead-letter').toBe(isGivenUp);
+  const about = { partnerAccount: 'main', advertId: '1', fault: code, reason: `told to be ${code}` };
+  const { observer, clock } = world;
+  const fields = { ...about, correlationId: 'page-1', error: undefined };
+  expect(observer.lines).toMatchObject([{ level: isGivenUp ? 'error' : 'warn', fields }]);
+  if (!isGivenUp) return;
+  const [{ message, receives }] = group;
+  const at = new Date(clock.now()).toISOString();
+  expect(head).toEqual({ kind: 'dead-letter', deadLetter: { ...about, at, receives, message } });
+  expect(other).toEqual({ kind: 'retry', delayMs: 0 });
+});
+
+const holdFor = (forMs: number) => ({ forMs });
+it.each<[FaultKind, Details, number | { forMs: number } | 'failedAt' | 'plain', Given]>([
+  ['transient', {}, 750, {}],
+  ['transient', {}, 1_500, { receives: 2 }],
+  ['transient', {}, 192_000, { receives: 9 }],
+  ['transient', {}, 225_000, { receives: 10 }],
+  ['transient', { retryAfterMs: 60_000 }, 60_000, {}],
+  ['transient', { retryAfterMs: 60_001 }, 60_000, {}],
+  ['rate-limited', of(429, 60_001), 60_000, { failed: waited(0) }],
+  ['transient', of(500), 750, {}],
+  ['transient', of(503, 60_000), 60_000, {}],
+  ['transient', of(503, 60_001), holdFor(60_001), {}],
+  ['transient', of(500), holdFor(22_500), { receives: 2 }],
+  ['forbidden', of(403), holdFor(45_000), { failed: waited(0) }],
+  ['transient', of(500), holdFor(45_000), { failed: waited(0) }],
+  ['transient', of(500), holdFor(360_000), { failed: { times: 4, waitedMs: 0 } }],
+  ['transient', of(500), holdFor(675_000), { failed: { times: 5, waitedMs: 0 } }],
+  ['transient', of(503, 40_000), holdFor(45_000), { failed: waited(0) }],
+  ['transient', of(503, dayMs / 4 - 1), holdFor(dayMs / 4 - 1), {}],
+  ['transient', of(503, dayMs / 4 + 1), holdFor(dayMs / 4), {}],
+  ['transient', of(500), 'failedAt', { isAlike: true }],
+  ['forbidden', of(403), 'failedAt', { isAlike: true, receives: 2, failed: waited(0) }],
+  ['paused', {}, 750, { ageMs: soon }],
+  ['paused', {}, 'plain', { ageMs: dayMs }],
+  ['operator-paused', {}, 'plain', { ageMs: dayMs, row: { tries: 9 } }],
+  ['account-paused', { retryAfterMs: 5_000 }, 'plain', { ageMs: dayMs }],
+  ['paused', {}, 750, { ageMs: dayMs, isUncountable: true }],
+])('a message that fails with %s, %j waits as long as %j, %j', async (code, details, wait, given) => {
+  const { verdicts } = await failing(code, details, given);
+
+  const now = world.clock.now();
+  if (typeof wait === 'number') {
+    const ownMs = 473_600;
+    expect(verdicts).toEqual([wait, Math.max(wait, ownMs)].map((delayMs) => ({ kind: 'retry', delayMs })));
+    return;
+  }
+  const failedAt = { kind: 'hold', failedAt: now };
+  const plain = { kind: 'hold' };
+  const verdict =
+    typeof wait === 'object'
+      ? { kind: 'hold', wait: { dueMs: now + wait.forMs, forMs: wait.forMs } }
+      : { failedAt, plain }[wait];
+  expect(verdicts).toEqual([verdict, verdict]);
+});
+
+it('a message waits for a good answer, and as long as the service asks', async () => {
+  const { verdicts } = await failing('transient', of(503, 5_000), { isAlike: true });
+  const failedAt = world.clock.now();
+  expect(verdicts[0]).toEqual({ kind: 'hold', failedAt, wait: { dueMs: failedAt + 5_000, forMs: 5_000 } });
+});
+
+it.each<[FaultKind, Details, Given, number]>([
+  ['wrong-path', of(404), {}, 1],
+  ['wrong-path', {}, { ageMs: dayMs, receives: 96 }, 0],
+  ['transient', of(500), {}, 0],
+])('a message that fails with %s, %j, %j calls for attention: %i', async (code, details, given, calls) => {
+  await failing(code, details, given);
+  expect(world.observer.counted(metrics.needsAttention)).toBe(calls);
+});
+
+it.each<[string, FaultKind, Details, Given, unknown[]]>([
+  ['since the try before', 'forbidden', of(403), { row: { tries: 1, failedAt: 7 } }, ['failedAt', 5_000]],
+  [
+    'in the time of a fetch',
+    'forbidden',
+    of(403),
+    { row: { tries: 1, failedAt: 7 }, fetchMs: 3_000 },
+    ['failedAt', 3_000],
+  ],
+  ['not before a first try', 'forbidden', of(403), {}, []],
+  ['not for a fault of the bridge', 'contract-broken', {}, { row: { tries: 1, failedAt: 7 } }, []],
+  ['in a quarter of an hour', 'transient', of(500), { failed: waited(dayMs) }, [-900_000, 5_000]],
+  ['not while it is young', 'transient', of(500), { failed: waited(soon) }, []],
+])('a try asks for a witness %s', async (_when, code, details, given, expected) => {
+  const { asked } = await failing(code, details, given);
+  const [since, withinMs] = expected;
+  const sinceMs = since === 'failedAt' ? 7 - world.clock.now() : since;
+  expect(asked).toEqual(expected.length > 0 ? [['1', sinceMs, withinMs]] : []);
+});
+
+const event = { sequence: 3, status: 'new', envelope: '{}', by: 'k', pending: true, missingSince: 5 };
+const tried = { tries: 2, fault: 'not-found', failedAt: 7 };
+const now = { failedAt: Date.parse('2026-11-20T12:00:00Z') };
+const first = { sequence: 0, status: null, pending: false };
+it.each<[string, FaultKind, Details, Given, object]>([
+  ['of its own, first', 'forbidden', of(403), {}, { ...first, tries: 1, fault: 'forbidden', ...now }],
+  [
+    'of its own, again',
+    'forbidden',
+    of(403),
+    { row: { ...event, ...tried } },
+    { ...event, tries: 3, fault: 'forbidden', ...now },
+  ],
+  [
+    'of its own, without a witness',
+    'forbidden',
+    of(403),
+    { row: { ...event, ...tried }, isOtherWell: false },
+    { ...event, ...tried },
+  ],
+  [
+    'not of the service',
+    'contract-broken',
+    {},
+    { row: tried, isOtherWell: false },
+    { ...first, tries: 3, fault: 'contract-broken', ...now },
+  ],
+  ['of more, first', 'transient', of(500), {}, { ...first, fault: 'transient' }],
+  ['of more, after an event', 'transient', of(500), { row: event }, { ...event, fault: 'transient' }],
+  ['of more, after its own', 'transient', of(500), { row: { ...event, ...tried } }, { ...event, ...tried }],
+  ['of no request, first', 'paused', {}, {}, first],
+  ['of no request, after an event', 'paused', {}, { row: event }, event],
+])('a row shows a fault %s', async (_what, code, details, given, expected) => {
+  const { before } = await failing(code, details, given);
+  const after = await rowNow();
+  const { etag, ...stored } = after ?? {};
+  expect(stored).toEqual(expected);
+  // A row that says so already is not written.
+  const isSame = before !== undefined && after?.fault === before.fault && after?.tries === before.tries;
+  expect(etag === before?.etag).toBe(isSame);
+});
+
+it.each([
+  [40, 0, 0.5, 0],
+  [40, 5, 0.5, 5],
+  [41, 0, 0.5, 925],
+  [41, 924, 0.5, 925],
+  [41, 926, 0.5, 926],
+  [42, 0, 0.5, 1_850],
+  [50, 0, 0.5, 473_600],
+  [51, 0, 0.5, 832_500],
+  [1_000, 0, 0.5, 832_500],
+  [51, 0, 0, 765_000],
+  [51, 0, 1, 900_000],
+])(
+  'a message with %i receives and a delay of %i ms, by chance %d, has %i',
+  (receives, askedMs, chance, delayMs) => {
+    const delivery = { id: '1', position: '1', receives, sentAt: 0 };
+    expect(sendBack([delivery], askedMs, () => chance)).toEqual([
+      { delivery, verdict: { kind: 'retry', delayMs } },
+    ]);
+  },
+);
+
+it('a message waits outside the queue for more than a minute', async () => {
+  const deliveries = [1, 41].map((receives) => ({
+    ...{ id: '1', position: '1', receives, sentAt: 0 },
+    message: changedAdvert(),
+  }));
+  const group = deliveries as unknown as Group;
+  const { clock, fanOutDeps } = world;
+  const deps = { ...fanOutDeps, witness: {} } as unknown as AdvertDeps;
+  const verdictsOf = (waitMs: number) => askAgain(deps, group, waitMs).map(({ verdict }) => verdict);
+
+  expect(verdictsOf(0)).toEqual([0, 925].map((delayMs) => ({ kind: 'retry', delayMs })));
+  expect(verdictsOf(60_000)).toEqual([60_000, 60_000].map((delayMs) => ({ kind: 'retry', delayMs })));
+  const wait = { dueMs: clock.now() + 60_001, forMs: 60_001 };
+  expect(verdictsOf(60_001)).toEqual([wait, wait].map((one) => ({ kind: 'hold', wait: one })));
+});
+
+const about = { partnerAccount: 'other', advertId: '9' };
+const message = changedAdvert({ advertId: '7' });
+const id = (partnerAccount: string | null, advertId: string | null) => ({ partnerAccount, advertId });
+it.each<[string, object, object]>([
+  ['its message', { message }, { ...id('main', '7'), message }],
+  ['its message before what else is known', { message, about }, { ...id('main', '7'), message }],
+  ['what is known of it', { about }, { ...about, message: null }],
+  ['less', { about: { ...about, advertId: null } }, { ...id('other', null), message: null }],
+  ['nothing', {}, { ...id(null, null), message: null }],
+])('a dead letter names its advert by %s', (_what, delivery, expected) => {
+  const given = { fault: 'x', reason: '7 is older than 77, of 7' };
+  const { reason, ...deadLetter } = deadLetterOf(
+    { ...{ id: '1', position: '1', receives: 3, sentAt: 0 }, ...delivery },
+    given,
+    86_400_000,
+  );
+  expect(deadLetter).toEqual({ fault: 'x', at: '1970-01-02T00:00:00.000Z', receives: 3, ...expected });
+  expect(reason).toBe('message' in delivery ? 'ADVERT is older than 77, of ADVERT' : given.reason);
 });
