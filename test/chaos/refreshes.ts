@@ -16,6 +16,8 @@ const connectedTogether = 3;
 const shortSeconds = 7;
 /** A process that has lived so long after an answer has stored it. */
 const storedWithinMs = 1_000;
+/** A renewal waits twice as long each time its process was killed before it could use the token (renewal.ts). */
+const renewedWithinMs = 300_000;
 /** Of so many lives, one is not killed before all is stored, but answers are late, and it may stand still meanwhile. */
 const livesPerPatience = 20;
 /** How long it stands still: not, longer than a refresh may last, longer than a request for an advert may last. */
@@ -86,7 +88,7 @@ export async function runRefreshes({ seed, kills, changes }: Options): Promise<V
   async function connectAgain(name: string): Promise<void> {
     losses.push(name);
     const isTold = () => told('required', name) === times(name);
-    await until(`word of ${name}, which is stopped`, isTold, { withinMs: 60_000 });
+    await until(`word of ${name}, which is stopped`, isTold, { withinMs: renewedWithinMs });
     connectedFrom.set(name, control.journal.nextIndex);
     await bridge.connectAgain(name);
     refused.delete(name);
