@@ -1,5 +1,12 @@
 import type { LocalKey, RowStore } from '../../embedded/state/store.ts';
-import { type Counters, type Key, type Row, type Store, sumOf } from '../../shared/ports/store.ts';
+import {
+  type Counters,
+  type Key,
+  type Listing,
+  type Row,
+  type Store,
+  sumOf,
+} from '../../shared/ports/store.ts';
 
 interface Stored {
   readonly etag: string;
@@ -31,25 +38,25 @@ export function createInMemoryStore() {
   function addWithin(key: Key, counters: Counters): void {
     write(key, sumOf(find(key)?.value as Counters | undefined, counters));
   }
-  const findAll: RowStore['findAll'] = (kind, { prefix = '', after = '', upTo = '\uffff', limit } = {}) =>
+  const namesOf = (kind: string, { prefix = '', after = '', upTo = '\uffff', limit }: Listing = {}) =>
     [...rowsOf(kind).keys()]
       .filter((name) => name.startsWith(prefix) && name > after && name <= upTo)
       .sort()
-      .slice(0, limit)
-      .flatMap((name) => find({ kind, name } as LocalKey) ?? []);
+      .slice(0, limit);
+  const findAll: RowStore['findAll'] = (kind, listing) =>
+    namesOf(kind, listing).flatMap((name) => find({ kind, name } as LocalKey) ?? []);
   const removeWithin: RowStore['removeWithin'] = ({ kind, name }) => rowsOf(kind).delete(name);
 
   const store: Store = {
     get: async (key) => find(key),
     list: async (kind, listing) => findAll(kind, listing),
-    count: async (kind, listing) => findAll(kind, listing).length,
+    count: async (kind, listing) => namesOf(kind, listing).length,
     async put(key, value, expected) {
-      const row = find(key);
-      if ((row?.etag ?? 'absent') !== expected) return { conflict: row };
-      return { etag: write(key, value) };
+      const { etag = 'absent' } = rowsOf(key.kind).get(key.name) ?? {};
+      return etag === expected ? { etag: write(key, value) } : { conflict: find(key) };
     },
     async remove({ kind, name }, expected) {
-      const row = find({ kind, name });
+      const row = rowsOf(kind).get(name);
       if (expected !== undefined && row && row.etag !== expected) return false;
       rowsOf(kind).delete(name);
       return true;
