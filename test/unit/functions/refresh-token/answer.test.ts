@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { expect, it, vi } from 'vitest';
 import { answerRefreshToken } from '../../../../functions/refresh-token/refresh-token.ts';
@@ -20,7 +21,16 @@ it.each([[{}], [{ source: 'aws.scheduler', 'detail-type': 'Scheduled Event' }], 
   'an event without an action is a sweep: %j',
   async (event) => {
     const stage = aRefreshTokenStage();
-    await answerRefreshToken(stage, event, options);
+    let swept = false;
+    stage.sweep.mockImplementation(async () => {
+      await nextTurn();
+      swept = true;
+      return undefined;
+    });
+
+    expect(await answerRefreshToken(stage, event, options)).toBeUndefined();
+
+    expect(swept).toBe(true);
     expect(stage.sweep).toHaveBeenCalledWith(options);
   },
 );

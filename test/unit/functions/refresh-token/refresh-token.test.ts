@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, expect, it } from 'vitest';
 import type { RefreshDeps, TokenRefresh } from '../../../../functions/refresh-token/refresh-lock.ts';
 import { createRefreshToken } from '../../../../functions/refresh-token/refresh-token.ts';
@@ -9,7 +10,6 @@ import type { PartnerAccount } from '../../../../shared/domain/partner-account.t
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { createPartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
 import { holdOf, stopped, tokenHold } from '../../../helpers/holds.ts';
-import { partnerAccount } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const dayMs = 86_400_000;
@@ -160,6 +160,228 @@ it('a renewal after a token in its last seconds waits until it has ended', async
   expect((await world.account())?.renewal).toMatchObject({ forMs: 3_000 });
 });
 
+it.each([
+  ['5 s', 60_000, 4_500],
+  ['the time that it has', 2_000, 1_500],
+])('a refresh waits for another one for %s', async (_what, forMs, waitsMs) => {
+  const began = world.clock.now();
+  const refreshing = { holder: 'other', startedAt: began, until: began + 60_000 };
+  await change((account) => ({ ...account, refreshing }));
+  const request = { partnerAccount: 'main', rejectedVersion: await version() };
+
+  const outcome = await world.refreshToken.refresh(
+    { ...request, because: 'expired' },
+    { deadlineMs: began + forMs },
+  );
+
+  expect(outcome).toMatchObject({ kind: 'failed', fault: 'account-busy' });
+  expect(world.clock.now() - began).toBe(waitsMs);
+});
+
+it.each<[string, Partial<TokenRefresh>, () => unknown, string]>([
+  ['its pair is gone', {}, () => world.state.vault.remove('main'), 'refresh-token-rejected'],
+  [
+    'its scope is too small, also while no renewal is due',
+    { because: 'scope-insufficient' },
+    () => change((account) => ({ ...account, renewal: { at: world.clock.now(), forMs: 60_000 } })),
+    'scope-insufficient',
+  ],
+])('an account is stopped when %s', async (_when, request, prepare, reason) => {
+  const rejectedVersion = await version();
+  await prepare();
+
+  expect(await refresh({ rejectedVersion, ...request })).toEqual({ kind: 'held' });
+
+  expect(holdOf(await world.account(), 'authorization')).toMatchObject({ reason });
+  expect(types()).toEqual(['PartnerAuthorizationRequired']);
+});
+
+it('a pair that was stored and not named is named, without a request', async () => {
+  const rejectedVersion = await version();
+  const current = await world.state.vault.read('main');
+  if (!current) expect.fail('no pair');
+  const next = { ...current.pair, follows: rejectedVersion, expiresAt: world.clock.now() + 77 };
+  const named = await world.state.vault.write('main', next);
+
+  expect(await refresh({ rejectedVersion })).toEqual({ kind: 'renewed' });
+
+  expect((await world.account())?.token).toMatchObject({ version: named, expiresAt: next.expiresAt });
+  expect(world.service.grants).toEqual([]);
+});
+
+it('a pair is stored for the generation of the row, after the one before', async () => {
+  const before = await version();
+  const generation = 1 + ((await world.account())?.generation ?? 0);
+  await change((account) => ({
+    ...{ ...account, generation },
+    ...(account.token && { token: { ...account.token, issuedFor: account.generation } }),
+  }));
+
+  expect(await refresh()).toEqual({ kind: 'renewed' });
+
+  expect((await world.state.vault.read('main'))?.pair).toMatchObject({ generation, follows: before });
+  expect((await world.account())?.token).not.toHaveProperty('issuedFor');
+});
+
+/** Answers, and lets this happen before the answer arrives. */
+const answering = (happen: (call: number) => unknown, lateMs = 0): RefreshDeps => {
+  let calls = 0;
+  const client: RefreshDeps['client'] = {
+    async requestTokens(...call) {
+      calls += 1;
+      await happen(calls);
+      const received = await world.service.requestTokens(...call);
+      return { ...received, receivedAt: received.receivedAt + lateMs };
+    },
+  };
+  return { ...world.tokenDeps, client };
+};
+const takenByOther = () =>
+  change((account) => ({
+    ...account,
+    refreshing: { holder: 'other', startedAt: 0, until: world.clock.now() + 60_000 },
+  }));
+
+it.each<[string, () => void]>([
+  ['brings a pair', () => answer({})],
+  ['brings a small scope', () => answer({ scope: 'v2' })],
+  ['rejects the grant', () => refuse('grant-rejected')],
+])('an answer that %s changes nothing when another process took over', async (_what, happen) => {
+  happen();
+  const [before, pair] = [await world.account(), await world.state.vault.read('main')];
+
+  expect(await refresh({}, answering(takenByOther))).toEqual({ kind: 'renewed' });
+
+  expect(await world.account()).toEqual({
+    ...before,
+    refreshing: expect.objectContaining({ holder: 'other' }),
+  });
+  expect((await world.state.vault.read('main'))?.version).toBe(pair?.version);
+  expect(attention()).toBe(0);
+});
+
+it('a broken answer reports nothing when another process took over', async () => {
+  answer({ access_token: undefined });
+  const write: RefreshDeps['vault']['write'] = async (...pair) => {
+    await takenByOther();
+    return world.state.vault.write(...pair);
+  };
+  const before = await version();
+
+  await refresh({}, { ...world.tokenDeps, vault: { ...world.state.vault, write } });
+
+  expect([attention(), await version()]).toEqual([0, before]);
+});
+
+it('a pair is stored although the row cannot be read at that moment', async () => {
+  answer({});
+  const read = () => Promise.reject(new Error('throttled'));
+  const partnerAccounts = { ...world.partnerAccounts, read };
+
+  expect(await refresh({}, { ...world.tokenDeps, partnerAccounts })).toEqual({ kind: 'renewed' });
+
+  expect(await stored()).toContain('access-new');
+});
+
+it.each<[string, number, number, string]>([
+  ['of 5 s is used', 5, 0, 'renewed'],
+  ['of less than 5 s counts as expired', 5, 1, 'held'],
+  ['of 4 s counts as expired', 4, 0, 'held'],
+])('a token %s when it comes again and again', async (_rule, expires_in, lateMs, outcome) => {
+  const deps = answering((call) => answer({ access_token: `access-${call}`, expires_in }), lateMs);
+
+  expect(await refresh({}, deps)).toEqual({ kind: 'renewed' });
+  world.clock.advance(10_000);
+
+  expect(await refresh({ because: 'expired' }, deps)).toEqual({ kind: outcome });
+  expect(await stored()).toContain('access-2');
+});
+
+it.each<[string, object, boolean]>([
+  ['the same is not', {}, false],
+  ['the same with another life is not', { expires_in: 60 }, false],
+  ['another access token is', { access_token: 'other' }, true],
+  ['another refresh token is', { refresh_token: 'other' }, true],
+  ['another scope is', { scope: 'v2 read write more' }, true],
+  ['the same in its last seconds is', { expires_in: 2 }, true],
+])('a pair is stored if it differs: %s', async (_what, changed, isStored) => {
+  answer({});
+  await refresh();
+  const before = await version();
+  world.clock.advance(10_000);
+  answer(changed);
+
+  expect(await refresh()).toEqual({ kind: 'renewed' });
+
+  expect((await version()) !== before).toBe(isStored);
+  const { expires_in = 86_400 } = changed as { expires_in?: number };
+  expect((await world.account())?.token?.expiresAt).toBe(world.clock.now() + expires_in * 1_000);
+});
+
+it.each<[string, TokenRefresh['because'], number, number, number, number]>([
+  ['twice as long as before', 'token-rejected', 40_000, 6, 0, 80_000],
+  ['5 s after a token that lived to its end', 'expired', 40_000, 6, 0, 5_000],
+  ['until a second after a token in its last seconds', 'token-rejected', 40_000, 2, 0, 3_000],
+  ['not longer for that', 'token-rejected', 0, 5, 1, 5_000],
+])('the next renewal waits %s', async (_what, because, beforeMs, expires_in, lateMs, forMs) => {
+  if (beforeMs > 0) await change((account) => ({ ...account, renewal: { at: 0, forMs: beforeMs } }));
+  answer({ expires_in });
+
+  await refresh(
+    { because },
+    answering(() => undefined, lateMs),
+  );
+
+  expect((await world.account())?.renewal).toEqual({ at: world.clock.now(), forMs });
+});
+
+it('a failed refresh is reported although its failure cannot be stored', async () => {
+  refuse('transient');
+  let writes = 0;
+  const failing = <C extends (...args: never[]) => Promise<unknown>>(changed: C, from: number): C =>
+    ((...args: Parameters<C>) => {
+      writes += 1;
+      return writes === from ? Promise.reject(new Error('throttled')) : changed(...args);
+    }) as C;
+  const { partnerAccounts, budgetStore } = world.tokenDeps;
+  const outcome = { kind: 'failed', fault: 'transient', reason: 'refused' };
+
+  // The second write of each is the failure; the first takes the lock, or the turn.
+  const accounts = { ...partnerAccounts, change: failing(partnerAccounts.change, 2) };
+  expect(await refresh({}, { ...world.tokenDeps, partnerAccounts: accounts })).toEqual(outcome);
+  writes = 0;
+  const budget = { change: failing(budgetStore.change, 2) };
+  expect(await refresh({}, { ...world.tokenDeps, budgetStore: budget })).toEqual(outcome);
+});
+
+it.each<[string, () => void]>([
+  ['renewed', () => answer({})],
+  ['failed', () => refuse('transient')],
+  ['stopped', () => refuse('grant-rejected')],
+])('a refresh has ended all that it began when it has %s', async (_how, happen) => {
+  happen();
+  let open = 0;
+  const slow = <F extends (...args: never[]) => Promise<unknown>>(work: F): F =>
+    (async (...args: Parameters<F>) => {
+      open += 1;
+      for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+      return work(...args).finally(() => (open -= 1));
+    }) as F;
+  const { partnerAccounts, budgetStore, events } = world.tokenDeps;
+
+  await refresh(
+    {},
+    {
+      ...world.tokenDeps,
+      partnerAccounts: { ...partnerAccounts, change: slow(partnerAccounts.change) },
+      budgetStore: { change: slow(budgetStore.change) },
+      events: { publish: slow(events.publish) },
+    },
+  );
+
+  expect(open).toBe(0);
+});
+
 it('several requests make one refresh, also after a dead process’s lock', async () => {
   const rejectedVersion = await version();
   const clock = { ...world.clock, sleep: () => new Promise<void>((resolve) => setImmediate(resolve)) };
@@ -219,6 +441,9 @@ it.each<[string, () => unknown, string]>([
     },
   ]);
   if (reason === 'scope-insufficient') expect((await stored())[0]).toBe('access-new');
+  const missing = reason === 'scope-insufficient' ? { missing: ['write'] } : {};
+  const lines = world.observer.lines.filter(({ level }) => level === 'error');
+  expect(lines.map(({ fields }) => fields)).toEqual([{ partnerAccount: 'main', reason, ...missing }]);
 
   world.service.change('2', 'active');
   answer({});
@@ -296,38 +521,6 @@ it('a sweep publishes owed events in their order, each once', async () => {
 
   expect(world.events.accepted).toEqual(['"one"', '"two"', '"three"']);
   expect(await world.account()).not.toHaveProperty('owedEvents');
-});
-
-it('a sweep refreshes what expired, longest unused refresh token first', async () => {
-  expect(await sweep()).toEqual([]);
-  world.clock.advance(1_000);
-  await connect('earlier');
-  world.clock.advance(1_000);
-  await connect('a-later');
-  await world.partnerAccounts.add(partnerAccount({ name: 'b-bare' }));
-  world.clock.advance(dayMs);
-
-  expect(await sweep(4_999)).toEqual([]);
-  expect(world.observer.lines.at(-1)).toMatchObject({ level: 'warn', fields: { count: 3 } });
-  expect(await sweep(5_000)).toEqual(['main', 'earlier', 'a-later']);
-});
-
-it('a sweep names an account whose refresh token expires within a week', async () => {
-  refuse('transient');
-  world.clock.advance(22 * dayMs);
-  await sweep();
-  expect(attention()).toBe(0);
-  world.clock.advance(dayMs);
-  await sweep();
-  expect(attention()).toBe(1);
-  expect(world.observer.lines.at(-1)).toMatchObject({ level: 'error', fields: { partnerAccount: 'main' } });
-
-  refuse('grant-rejected');
-  world.clock.advance(10_000);
-  await sweep();
-  const before = attention();
-  await sweep();
-  expect(attention()).toBe(before);
 });
 
 it('a sweep goes on when a row cannot be read, and reports it', async () => {

@@ -1,10 +1,13 @@
 import { beforeEach, expect, it } from 'vitest';
+import type { TokenRefresh } from '../../../../functions/refresh-token/refresh-lock.ts';
+import { createRefreshToken } from '../../../../functions/refresh-token/refresh-token.ts';
 import { storeApplication } from '../../../../operators/operations/connect-functions.ts';
 import { resume } from '../../../../operators/operations/pause.ts';
 import type { Rejection } from '../../../../shared/contract/invocations.ts';
 import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
+import { withHold } from '../../../../shared/domain/holds.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
-import { holdOf } from '../../../helpers/holds.ts';
+import { holdOf, tokenHold } from '../../../helpers/holds.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const dayMs = 86_400_000;
@@ -18,7 +21,7 @@ beforeEach(async () => {
 
 const connect = (partnerAccount: string) =>
   world.connect.connect({ partnerAccount, refreshToken: new Secret('theirs') }, world.options());
-const refresh = async (partnerAccount: string, because: Rejection) => {
+const refresh = async (partnerAccount: string, because: TokenRefresh['because']) => {
   const rejectedVersion = (await world.account(partnerAccount))?.token?.version ?? '';
   return world.refreshToken.refresh({ partnerAccount, rejectedVersion, because }, world.options());
 };
@@ -110,14 +113,108 @@ it('one account asks for all when the endpoint fails for several', async () => {
   fail('transient');
   expect(await asked(['main', 'shop'], 1_000)).toEqual([0, 0]);
 
+  // What was rejected may have been so in error: requests go on with it.
+  expect(await refresh('beta', 'token-rejected')).toEqual({ kind: 'held' });
+  expect(holdOf(await world.account('beta'), 'token')).toBeUndefined();
+  world.clock.advance(3_000);
   expect(await refresh('beta', 'expired')).toEqual({ kind: 'held' });
   expect(holdOf(await world.account('beta'), 'token')).toMatchObject({ reason: 'token-not-renewed' });
   expect(world.service.grants).toHaveLength(2);
 
-  world.clock.advance(5_000);
+  world.clock.advance(1_000);
   world.service.state.tokens = answer;
   for (const name of ['beta', 'main', 'shop'])
     expect(await refresh(name, 'expired')).toEqual({ kind: 'renewed' });
+});
+
+it('the others wait while one account tries the endpoint for all', async () => {
+  world.clock.advance(dayMs);
+  fail('transient');
+  await asked(['main', 'shop'], 1_000);
+  world.clock.advance(4_000);
+  const outcomes: unknown[] = [];
+  const client = {
+    async requestTokens(...call: Parameters<typeof world.service.requestTokens>) {
+      outcomes.push(await refresh('main', 'expired'));
+      return world.service.requestTokens(...call);
+    },
+  };
+  const rejectedVersion = (await world.account('beta'))?.token?.version ?? '';
+  const request = { partnerAccount: 'beta', rejectedVersion, because: 'expired' } as const;
+
+  await createRefreshToken({ ...world.tokenDeps, client }).refresh(request, world.options());
+
+  expect(outcomes).toEqual([{ kind: 'held' }]);
+  expect(world.service.grants).toHaveLength(3);
+});
+
+it.each<[string, readonly string[], FaultKind, boolean, string]>([
+  ['all wait when the endpoint fails for two accounts', ['main', 'shop'], 'transient', false, 'held'],
+  ['all wait, too, when their renewals went well before', ['main', 'shop'], 'transient', true, 'held'],
+  [
+    'no other waits when it fails for one account again and again',
+    ['main', 'main', 'main'],
+    'transient',
+    false,
+    'failed',
+  ],
+  [
+    'no other waits when it fails for two in a way that is not its own',
+    ['main', 'shop'],
+    'rate-limited',
+    false,
+    'failed',
+  ],
+])('%s', async (_rule, names, code, isKnown, kind) => {
+  if (isKnown) await asked(['main', 'shop'], 10_000, 'token-rejected', 10_000);
+  fail(code);
+  for (const name of names) {
+    world.clock.advance(name === names[0] ? 60_000 : 0);
+    await refresh(name, 'token-rejected');
+  }
+
+  expect(await refresh('beta', 'token-rejected')).toMatchObject({ kind });
+});
+
+it.each<[string, TokenRefresh['because'], object, boolean]>([
+  ['expired and its renewal failed', 'expired', { fault: 'transient' }, true],
+  ['expired after its renewal', 'expired', {}, false],
+  ['was rejected and its renewal failed', 'token-rejected', { fault: 'transient' }, false],
+  ['is unused and its renewal failed', 'unused', { fault: 'transient' }, false],
+])('requests wait for a renewal if the token %s', async (_how, because, fault, isHeld) => {
+  const [at, forMs] = [world.clock.now(), minuteMs];
+  const renewal = { at, forMs, ...fault };
+  await world.partnerAccounts.change('main', (account) => ({ ...account, renewal }));
+
+  expect(await refresh('main', because)).toEqual({ kind: 'held' });
+
+  const hold = holdOf(await world.account(), 'token');
+  expect(hold).toEqual(isHeld ? expect.objectContaining({ since: at, until: at + forMs }) : undefined);
+  expect(world.service.grants).toEqual([]);
+});
+
+it.each([
+  [-1, true],
+  [0, true],
+  [1, false],
+])('requests wait after a failed renewal if the token lives %i ms', async (livesMs, isHeld) => {
+  fail('transient');
+  const expiresAt = world.clock.now() + livesMs;
+  await world.partnerAccounts.change('main', (account) => ({
+    ...account,
+    ...(account.token && { token: { ...account.token, expiresAt } }),
+  }));
+
+  await refresh('main', 'token-rejected');
+
+  expect(holdOf(await world.account(), 'token') !== undefined).toBe(isHeld);
+});
+
+it('a token is renewed although the answers of the service hold the account', async () => {
+  const hold = { ...tokenHold(world.clock.now() + minuteMs), fault: 'token-rejected' };
+  await world.partnerAccounts.change('main', (account) => withHold(account, hold));
+
+  expect(await refresh('main', 'token-rejected')).toEqual({ kind: 'renewed' });
 });
 
 it.each<[string, () => Promise<unknown>]>([
