@@ -66,27 +66,18 @@ export async function afterFault(
   const [head, ...others] = group;
   const { retryAfterMs = 0 } = fault;
   const { partnerAccount, correlationId } = head.message;
-  const counted = await countTry(deps, head, fault).catch(() => undefined);
-  const tries = counted ?? 1;
+  const tries = await countTry(deps, head, fault).catch(() => undefined);
   // What the service failed to answer ages by its own waits, anything else by its time in the queue.
   const inQueueMs = clock.now() - head.sentAt;
   // No delay is longer than this cap, so a greater age means that a clock is ahead.
   const knownMs = Math.min(inQueueMs, head.receives * receiveBackoff.capMs);
   const ageMs = isOfService(fault) ? (head.message.failed?.waitedMs ?? 0) : knownMs;
   const isOld = !isAlike && ageMs >= settings.maxAgeMs;
-  const isGivenUp = {
-    'at-once': true,
-    'at-second': tries >= 2 || (isOfService(fault) && isOld),
-    'by-tries': tries >= settings.advertTries || (isOfService(fault) && isOld),
-    'by-age': isOld && (!isOfService(fault) || (await hasWitness(deps, head, clock.now() - longestOwnMs))),
-    // Planted fault: aged-while-paused
-    never: false,
-  }[fault.policy.deadLettered];
   const reported = { fault: fault.code, reason: fault.message };
   const about = { partnerAccount, advertId: objectKeyOf(head.message), correlationId };
   const fields = { ...about, ...reported, error: fault.cause };
   // If the row could not be written, the message comes back: without either, nothing would show that the advert was listed.
-  if (counted !== undefined && isGivenUp) {
+  if (tries !== undefined && (await isGivenUp(deps, head, { fault, tries, isOld }))) {
     observer.error('message dead-lettered', fields);
     const deadLetter = deadLetterOf(head, reported, clock.now());
     // The others go back without a delay, even if they were received often: with one, only one of them would leave the
@@ -101,7 +92,7 @@ export async function afterFault(
   observer.warn('advert not settled: it is tried again', fields);
   if (fault.policy.needsAttention) observer.count(metrics.needsAttention, 1);
   // The queue would lose it in the end: the drain sends it again, as a new message.
-  if (counted !== undefined && inQueueMs >= settings.maxAgeMs && isDeferred(fault.code))
+  if (tries !== undefined && inQueueMs >= settings.maxAgeMs && isDeferred(fault.code))
     return group.map((delivery) => ({ delivery, verdict: { kind: 'hold' } }));
   // Only half of the delay is random, so that the tries are not used up within a moment.
   const half = () => 0.5 + random() / 2;
@@ -126,6 +117,27 @@ export async function afterFault(
     Math.min(retryAfterMs, settings.longestHiddenMs),
   );
   return sendBack(group, delayMs, random);
+}
+
+/** Whether the message is given up after so many tries. @param isOld it has waited for as long as any may */
+async function isGivenUp(
+  deps: AdvertDeps,
+  head: Group[0],
+  { fault, tries, isOld }: { readonly fault: BridgeFault; readonly tries: number; readonly isOld: boolean },
+): Promise<boolean> {
+  switch (fault.policy.deadLettered) {
+    case 'at-once':
+      return true;
+    case 'at-second':
+      return tries >= 2 || (isOld && isOfService(fault));
+    case 'by-tries':
+      return tries >= deps.settings.advertTries || (isOld && isOfService(fault));
+    case 'by-age':
+      return isOld && (!isOfService(fault) || hasWitness(deps, head, deps.clock.now() - longestOwnMs));
+    // Planted fault: aged-while-paused
+    case 'never':
+      return false;
+  }
 }
 
 /** A look at another advert of the account may take so long. */

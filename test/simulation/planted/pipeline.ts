@@ -218,7 +218,12 @@ export const plantedInPipeline: Planted = {
       '({ delivery, verdict: atOnce })',
       "({ delivery, verdict: { kind: 'done', outcome: 'coalesced' } as const })",
     ],
-    ['aged-while-paused', '… and', 'never: false,', 'never: isOld,'],
+    [
+      'aged-while-paused',
+      '… and',
+      "case 'never':\n      return false;",
+      "case 'never':\n      return isOld;",
+    ],
     [
       'delay-does-not-grow',
       'the delay of a message grows with each receive, even if the service asks for a shorter one',

@@ -534,6 +534,7 @@ it.each<[string, FaultKind, Details, Given, unknown[]]>([
   ['not before a first try', 'forbidden', of(403), {}, []],
   ['not for a fault of the bridge', 'contract-broken', {}, { row: { tries: 1, failedAt: 7 } }, []],
   ['in a quarter of an hour', 'transient', of(500), { failed: waited(dayMs) }, [-900_000, 5_000]],
+  ['not where age alone decides', 'forbidden', of(403), { failed: waited(dayMs) }, []],
   ['not while it is young', 'transient', of(500), { failed: waited(soon) }, []],
 ])('a try asks for a witness %s', async (_when, code, details, given, expected) => {
   const { asked } = await failing(code, details, given);
