@@ -77,7 +77,7 @@ export async function afterFault(
   const about = { partnerAccount, advertId: objectKeyOf(head.message), correlationId };
   const fields = { ...about, ...reported, error: fault.cause };
   // If the row could not be written, the message comes back: without either, nothing would show that the advert was listed.
-  if (tries !== undefined && (await isGivenUp(deps, head, { fault, tries, isOld }))) {
+  if (tries !== undefined && (await isGivenUp(deps, head, { fault, tries, isOld }).catch(() => false))) {
     observer.error('message dead-lettered', fields);
     const deadLetter = deadLetterOf(head, reported, clock.now());
     // The others go back without a delay, even if they were received often: with one, only one of them would leave the

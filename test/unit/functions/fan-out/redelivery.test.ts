@@ -364,8 +364,8 @@ interface Given {
   readonly ageMs?: number;
   readonly failed?: { readonly times: number; readonly waitedMs: number };
   readonly isAlike?: boolean;
-  /** Whether another advert is answered well. Default: true */
-  readonly isOtherWell?: boolean;
+  /** Whether another advert is answered well; null if that cannot be found out. Default: true */
+  readonly isOtherWell?: boolean | null;
   readonly isUncountable?: boolean;
   readonly fetchMs?: number;
 }
@@ -399,6 +399,7 @@ async function failing(code: FaultKind, details: Details, given: Given = {}) {
       isGone: async () => true,
       async isOtherWell({ advertId }, since, deadlineMs) {
         asked.push([advertId, since - world.clock.now(), deadlineMs - world.clock.now()]);
+        if (isOtherWell === null) throw new Error('throttled');
         return isOtherWell;
       },
     },
@@ -436,6 +437,8 @@ it.each<[FaultKind, Details, boolean, Given]>([
   ['transient', of(500), true, { failed: waited(dayMs) }],
   ['transient', of(500), false, { failed: waited(soon) }],
   ['transient', of(500), false, { failed: waited(dayMs), isOtherWell: false }],
+  ['transient', of(500), false, { failed: waited(dayMs), isOtherWell: null }],
+  ['forbidden', of(403), false, { row: { tries: 4 }, isOtherWell: null }],
   ['transient', of(500), false, { failed: waited(dayMs), isAlike: true }],
   ['transient', of(500), false, { row: { tries: 9 }, ageMs: 9 * dayMs, receives: 1_000 }],
   ['transient', {}, true, { ageMs: dayMs, receives: 96, isOtherWell: false }],
