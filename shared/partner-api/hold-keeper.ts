@@ -63,8 +63,13 @@ export function createHoldKeeper(options: HoldKeeperOptions) {
     // Planted fault: evidence-in-memory
     if (rule(known) === known) return;
     try {
-      const after = await change(name, rule);
-      if (after) tell(name, known, after, answer);
+      // Another process may have changed the row since: only what this answer has made is logged.
+      let before = known;
+      const after = await change(name, (row) => {
+        before = row;
+        return rule(row);
+      });
+      if (after) tell(name, before, after, answer);
     } catch (error) {
       const message = 'a hold could not be stored: other processes may go on sending';
       observer?.warn(message, { partnerAccount: name, error });

@@ -129,16 +129,19 @@ it('a hold lets no request try when the claim cannot be stored', async () => {
 });
 
 it('good answers need no write', async () => {
-  const { store, stored, first } = await setUp();
+  const { store, stored, observer, first } = await setUp();
+  await first.partnerAccounts.list();
   await first.answered('main', 1);
   store.change = () => Promise.reject(new Error('nothing is to be written'));
   stored.change = () => Promise.reject(new Error('nothing is to be written'));
 
   for (const advert of [2, 3, 'feed'] as const) await first.answered('main', advert);
+
+  expect(observer.lines).toEqual([]);
 });
 
 it('a hold is logged with what the service has answered', async () => {
-  const { clock, observer, first } = await setUp();
+  const { clock, store, observer, first, second } = await setUp();
   await first.answered('main', 1, 'forbidden');
   await first.answered('main', 2, 'transient');
   expect(observer.lines).toEqual([]);
@@ -147,6 +150,10 @@ it('a hold is logged with what the service has answered', async () => {
   await first.enter('main 9');
   await first.answered('main', 9, 'rate-limited', { retryAfterMs: 3_600_000, askedToWaitMs: 7_200_000 });
   await first.answered('shop', 'feed', 'not-found');
+  // Nor is what another process has stored meanwhile.
+  await second.answered('main', 1, 'forbidden');
+  await store.change((state) => withHold(state, pause(9e9)));
+  await second.answered('main', 1);
   for (const advert of [7, 8, 9]) await first.answered('shop', advert, 'transient');
 
   const asked = { seconds: 3_600, askedSeconds: 7_200 };
@@ -287,6 +294,8 @@ it('a hold is looked for where it can be, without a read of what is known', asyn
   expect(await first.admitTo(account, 'main 1')).toBe('admitted');
   expect(await first.admitTo(held, 'main 1')).toBe('operator-paused');
   expect(await first.admitTo(held, 'token', true)).toBe('admitted');
+  await first.budget.change((state) => withHold(state, pause(60_000)));
+  expect(await first.admitTo(account, 'main 1')).toBe('admitted');
 });
 
 it('a trial is claimed by one of two processes that know the same row', async () => {
