@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { accountAfter, type BlamedRow, bridgeAfter } from '../../../../shared/domain/blame.ts';
-import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
+import { BridgeFault, type FaultKind, faultKinds } from '../../../../shared/domain/faults.ts';
 import { type Hold, holdFor, withTrial } from '../../../../shared/domain/holds.ts';
 
 const startMs = 1_000_000;
@@ -300,6 +300,7 @@ it.each<[before: number[] | undefined, sentAt: number, asksMs: number | undefine
 });
 
 const pause = answered('service', 'rate-limited', [-9, -1]);
+const byHand = { kind: 'operator', since: 1 } as const;
 const block = (since: number) => ({
   ...answered('circuit', 'forbidden', [0, circuitMs]),
   ...{ since, reason: 'the service answers 403 to different requests' },
@@ -330,6 +331,9 @@ it.each<[string, BlamedRow, evidence: string, after: BlamedRow | 'same']>([
     { holds: [block(now)] },
   ],
   ['of two accounts', { connected: 2, failing: ['main 1'] }, 'main2 1', { holds: [block(now)] }],
+  ['of two others', { connected: 2, failing: ['main2 1'] }, 'main 1', { holds: [block(now)] }],
+  ['that was sent before', { connected: 2, failing: ['main 1'], holds: [block(1)] }, 'shop 1', 'same'],
+  ['beside a pause by hand', { holds: [byHand] }, 'main 1', { failing: ['main 1'] }],
   ['of a trial', { holds: [openedBy('main 1')] }, 'main 1', { holds: [block(1)] }],
   ['of no trial', { failing: ['main 1'], holds: [openedBy('main 1')] }, 'shop 1', 'same'],
   ['after a pause', { holds: [pause] }, 'main 1', { failing: ['main 1'] }],
@@ -341,6 +345,19 @@ it.each<[string, BlamedRow, evidence: string, after: BlamedRow | 'same']>([
   if (after === 'same') expect(found).toBe(row);
   else expect(found).toStrictEqual({ ...row, ...after });
 });
+
+it.each(faultKinds.filter((kind) => !['rate-limited', 'not-found'].includes(kind)))(
+  'a fault of kind %s of other requests is no evidence of a block',
+  (kind) => {
+    const fault = new BridgeFault(kind, 'no');
+    const row = { connected: 1, failing: ['main 1'] };
+    const token = { account: undefined, resource: 'token', fault, sentAt: now };
+    const advert = { ...token, account: 'shop', resource: 'shop 1' };
+
+    expect(bridgeAfter(row, token, circuitMs, now)).toBe(row);
+    if (kind !== 'forbidden') expect(bridgeAfter(row, advert, circuitMs, now)).toBe(row);
+  },
+);
 
 const refused = (resource: string, kind?: FaultKind) => ({
   ...{ account: 'main', resource, sentAt: now },
