@@ -113,6 +113,7 @@ async function attempt(
   if (!written || !(await publishPending(deps, message, written))) return undefined;
   reportAudit(deps, group, row.status, observed.status);
   const done = allDone(group, outcomeOf(observed.status));
+  // Rule: no-look-after-an-hour
   return isAlone ? [...askAgain(deps, [group[0]], lastLookMs), ...done.slice(1)] : done;
 }
 

@@ -63,7 +63,7 @@ export async function checkListings(world: SimWorld): Promise<void> {
   }
 }
 
-/** Checks that the last event of each advert has its status, in a world in which answers lag behind and nothing fails. */
+/** Checks that the last event of each advert has its status, in a world in which answers are wrong for a time and nothing fails. */
 export function checkLatest({ history, service }: SimWorld): void {
   const latest = new Map(service.changes.map((change) => [subjectOf(change), change]));
   for (const [subject, { status }] of latest) {

@@ -33,6 +33,8 @@ export type Plan = ReturnType<typeof planWithDefaults> & {
   readonly backlogOf?: string;
   /** So long after the feed lists a change, its advert is still answered as before. */
   readonly advertLagMs?: number;
+  /** Adverts are answered with 404 for so long that it counts as their status; each is right in the end. */
+  readonly goneLong?: boolean;
   /** How much later the token endpoint answers than the rest of the service. Default 0. */
   readonly tokenAnswerMs?: number;
   /** Reads of a secret return the version of up to this long ago. */

@@ -1,9 +1,15 @@
 import type { Plan } from './draw-plan.ts';
 import { stackLimits } from './limits.ts';
-import type { PlannedChange } from './plan.ts';
+import type { Moment, PlannedChange } from './plan.ts';
 import { between, pick, type Random } from './random.ts';
 
 const minuteMs = 60_000;
+
+export const drainEachMinute = (chaosMs: number): Moment[] =>
+  Array.from({ length: Math.ceil(chaosMs / minuteMs) }, (_, index) => ({
+    key: `drain-${index + 1}`,
+    atMs: index * minuteMs,
+  }));
 
 /**
  * A quiet world as a stack has it: four accounts, a change about every five seconds, a drain every minute. Nothing goes
@@ -19,12 +25,9 @@ export function steadyPlan(plan: Plan, random: Random, accounts = ['main', 'shop
     changes.push({ key: `change-${number}`, atMs, account, advertId, status: `status-${number}` });
   }
   const pollSeconds = pick(random, [10, 60]);
-  const drains = [];
-  for (let atMs = 0; atMs < chaosMs; atMs += minuteMs)
-    drains.push({ key: `drain-${drains.length + 1}`, atMs });
   return {
     ...plan,
-    ...{ accounts, rates, changes, chaosMs, drains, pollSeconds },
+    ...{ accounts, rates, changes, chaosMs, drains: drainEachMinute(chaosMs), pollSeconds },
     ...{ temper: 'quiet', limits: stackLimits, workers: 2, ratesOfPorts: new Map() },
     ...{ troubles: [], ills: [], revocations: [], departures: [], handovers: [], rejections: [] },
     ...{ audits: [], redrives: [], resyncs: [], operatorPauses: [], lifts: [] },

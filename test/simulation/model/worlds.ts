@@ -7,7 +7,7 @@ import type { Ill, IllAnswer } from './ill.ts';
 import type { Temper } from './incidents.ts';
 import type { PlannedChange } from './plan.ts';
 import { between, hashOf, pick, type Random, streamOf } from './random.ts';
-import { steadyPlan } from './steady-plan.ts';
+import { drainEachMinute, steadyPlan } from './steady-plan.ts';
 import { strictTokensPlan, tokenEndsPlan, tokensIllPlan } from './token-worlds.ts';
 
 export interface World {
@@ -114,6 +114,11 @@ export const worlds = {
     says: 'every advert is answered with 404 for two minutes (I10)',
     oneOf: seldom,
     change: allGonePlan,
+  },
+  'gone-long': {
+    says: 'every advert of the only account is answered with 404 for up to 70 minutes, and then well again (I10)',
+    oneOf: seldom,
+    change: goneLongPlan,
   },
   behind: {
     says: 'an advert is answered as before for four seconds after the feed has listed its change',
@@ -252,10 +257,7 @@ function refusedLongPlan(plan: Plan, random: Random): Plan {
     ...{ key: `change-${advertId}`, account: 'dune', advertId, status: 'new' },
     atMs: (advertId === '1004' ? untilMs : fromMs) + between(random, 0, 30_000),
   }));
-  const drains = Array.from({ length: 46 }, (_, index) => ({
-    key: `drain-${index + 1}`,
-    atMs: index * minuteMs,
-  }));
+  const drains = drainEachMinute(chaosMs);
   const answer = pick<IllAnswer>(random, ['status-400', 'archived', 'status-451']);
   const ill = { key: 'ill', account: 'dune', of: 'adverts', advertIds, answer, fromMs, untilMs } as const;
   return { ...steady, changes, drains, chaosMs, ills: [ill], refusesAlike: true };
@@ -275,6 +277,39 @@ function allGonePlan(plan: Plan, random: Random): Plan {
     untilMs,
   }));
   return { ...steady, ills, confirmUnavailableSeconds: 30 };
+}
+
+/**
+ * The steady world of one account with a few changes, in which the service knows no advert for so long that this is
+ * believed, and knows them again before the look an hour later; one of them is gone indeed.
+ */
+function goneLongPlan(plan: Plan, random: Random): Plan {
+  const steady = steadyPlan(plan, random, ['dune']);
+  const fromMs = 2 * minuteMs;
+  const untilMs = fromMs + between(random, 25, 68) * minuteMs;
+  // They are said to be gone within 24 minutes of it, and right an hour later.
+  const chaosMs = 92 * minuteMs;
+  const advertIds = ['1000', '1001', '1002', '1003'];
+  const changes = [0, fromMs].flatMap((sinceMs, turn) =>
+    advertIds.map((advertId) => ({
+      key: `change-${advertId}-${turn}`,
+      account: 'dune',
+      advertId,
+      status: turn === 1 && advertId === '1003' ? null : `status-${turn}`,
+      atMs: sinceMs + between(random, 0, 30_000),
+    })),
+  );
+  const drains = drainEachMinute(chaosMs);
+  const ill: Ill = {
+    key: 'ill',
+    account: 'dune',
+    of: 'adverts',
+    advertIds: new Set(advertIds),
+    answer: 'status-404',
+    fromMs,
+    untilMs,
+  };
+  return { ...steady, changes, drains, chaosMs, ills: [ill], goneLong: true, confirmUnavailableSeconds: 30 };
 }
 
 /** The steady world, in which a replica answers that is behind the feed. No advert changes twice in two minutes. */

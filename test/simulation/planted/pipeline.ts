@@ -187,6 +187,12 @@ export const plantedInPipeline: Planted = {
       'copyFields(((group as { first?: unknown }).first ??= observed.advert?.()), settings.eventFields)',
     ],
     [
+      'no-look-after-an-hour',
+      'what was published as gone without a witness is looked at once more after an hour',
+      'isAlone ? [...askAgain(deps, [group[0]], lastLookMs), ...done.slice(1)] : done',
+      'done',
+    ],
+    [
       'no-trace-of-unchanged',
       'a message that finds its advert unchanged writes the row, too',
       'if (!(await write({}))) return undefined;',

@@ -49,7 +49,7 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
   const world = await live(plan, options);
   const { history, log, coverage } = world;
   coverage.count(`world: ${plan.world ?? 'ordinary'}`);
-  if (plan.advertLagMs !== undefined) checkLatest(world);
+  if (plan.advertLagMs !== undefined || plan.goneLong) checkLatest(world);
   if (plan.backlogOf !== undefined) checkBacklog(world, plan.backlogOf);
   if (plan.renewals) checkRenewals(world);
   if (plan.turns) checkTurns(world);

@@ -122,7 +122,8 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
   ): Given {
     const { incident, random } = circumstances;
     const trouble = world.troubleOf(nameOf(account), url.pathname, random);
-    if (trouble) return { response: trouble };
+    const isGone = trouble?.status === 404 && world.plan.goneLong === true;
+    if (trouble && !isGone) return { response: trouble };
     const spoil = incident && spoiled[incident];
     if (spoil) return { response: spoil(random) };
     if (!service.tokens.accepts(account, access)) {
@@ -132,7 +133,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     if (!service.tokens.suffices(access)) return { response: own(403, 'insufficient_scope') };
     return url.pathname.includes('/status/')
       ? feed(account, url, circumstances)
-      : advert(account, url.pathname, circumstances);
+      : advert({ user: account, pathname: url.pathname, isGone }, circumstances);
   }
 
   function tokens(wire: WireRequest, { incident, random }: Circumstances): SimResponse {
@@ -165,10 +166,13 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     return { response: json(200, { data, hasMore, nextCursor }), page };
   }
 
-  function advert(user: string, pathname: string, { incident, beganTick }: Circumstances): Given {
+  function advert(
+    { user, pathname, isGone }: { user: string; pathname: string; isGone: boolean },
+    { incident, beganTick }: Circumstances,
+  ): Given {
     const account = nameOf(user);
     const advertId = pathname.split('/').at(-1) ?? '';
-    const status = service.status(user, advertId, world.plan.advertLagMs);
+    const status = isGone ? null : service.status(user, advertId, world.plan.advertLagMs);
     const moment = { beganTick, seenTick: scheduler.tick(), seenAt: scheduler.now() };
     const fetch: Fetch = { account, user, advertId, process: process.name, status, ...moment };
     if (status === null) return { response: own(404, 'advert_not_found'), fetch };
