@@ -12,16 +12,18 @@ import { strictTokensPlan, tokenEndsPlan, tokensIllPlan } from './token-worlds.t
 
 export interface World {
   readonly says: string;
-  /** One seed of so many is of this world. */
+  /** One seed of so many is of this world, on average. */
   readonly oneOf: number;
   /** Of the plan that is changed; otherwise, the seed draws it. */
   readonly temper?: Temper;
   readonly change: (plan: Plan, random: Random) => Plan;
 }
 
-/** Delays are measured in them, so they take long to run. */
-const seldom = 300;
-const often = 20;
+/**
+ * How often a world is drawn: what only few of its seeds find has to be found within 5,000 seeds of all. Where delays are
+ * measured, a run takes up to a second; where thousands of adverts are fetched, some.
+ */
+const [mostOften, often, sometimes, seldom, rarely] = [10, 20, 100, 300, 450];
 
 export const worlds = {
   'ill-advert': {
@@ -37,7 +39,7 @@ export const worlds = {
   },
   'ill-adverts': {
     says: 'a hundred to nine hundred adverts of one account answer badly for ten minutes (I8)',
-    oneOf: seldom,
+    oneOf: rarely,
     change: (plan, random) =>
       illPlan(plan, random, { of: 'adverts', adverts: pick(random, [100, 300, 900]) }),
   },
@@ -59,7 +61,7 @@ export const worlds = {
   },
   backlog: {
     says: 'two thousand changes of one account at once, and few of the others (I8)',
-    oneOf: seldom,
+    oneOf: rarely,
     change: backlogPlan,
   },
   archived: {
@@ -90,7 +92,7 @@ export const worlds = {
   },
   'handed-twice': {
     says: 'a delivery is sometimes handed to two workers',
-    oneOf: often,
+    oneOf: mostOften,
     temper: 'overtaken',
     // Long enough that no message comes back by itself while both workers have it.
     change: (plan) => ({ ...plan, handsTwice: true, visibilityMs: 20_000 }),
@@ -137,17 +139,17 @@ export const worlds = {
   },
   'ten-ill': {
     says: 'ten adverts of the only account answer badly for ten minutes, all others well (I8)',
-    oneOf: seldom,
+    oneOf: sometimes,
     change: (plan, random) =>
       illPlan(plan, random, {
         ...{ of: 'adverts', adverts: 10, turns: 6, accounts: ['dune'] },
-        // Turns of hanging ones take the longest.
-        answers: [...badAnswers, ...Array<'hangs'>(badAnswers.length).fill('hangs')],
+        // Turns of hanging ones take the longest; those of 401 end with a renewal.
+        answers: pick(random, [badAnswers, ['hangs'], ['status-401']]),
       }),
   },
   'answers-turn': {
     says: 'all adverts are answered badly, and then badly in another way, or the address is blocked',
-    oneOf: seldom,
+    oneOf: sometimes,
     change: turningPlan,
   },
   'strict-tokens': {
@@ -161,9 +163,14 @@ export type WorldName = keyof typeof worlds;
 
 export const worldNames = Object.keys(worlds) as WorldName[];
 
-/** @returns undefined for an ordinary plan */
-const drawWorld = (seed: number): WorldName | undefined =>
-  worldNames.find((name) => seed % worlds[name].oneOf === worldNames.indexOf(name));
+/** By a hash, because plans make use of remainders of the seed. @returns undefined for an ordinary plan */
+function drawWorld(seed: number): WorldName | undefined {
+  let left = streamOf(hashOf('world', seed))();
+  return worldNames.find((name) => {
+    left -= 1 / worlds[name].oneOf;
+    return left < 0;
+  });
+}
 
 /** The plan of a seed. @param name a world that this seed would not have drawn by itself */
 export function planOf(seed: number, name: WorldName | undefined = drawWorld(seed)): Plan {
@@ -327,16 +334,21 @@ function behindPlan(plan: Plan, random: Random): Plan {
 
 /**
  * The steady world, with three hundred changes more, in which the answers turn bad, and then bad in another way; or the
- * changes wait already when the address of the only account is blocked.
+ * address is blocked at once, and trials fail in another way; or the changes wait already when the address of the only
+ * account is blocked.
  */
 function turningPlan(plan: Plan, random: Random): Plan {
-  const isBurst = random() < 0.3;
-  const accounts = isBurst ? ['dune'] : pick(random, [['dune'], ['dune'], ['main', 'shop', 'beta', 'dune']]);
+  const kind = pick(random, ['trials', 'trials', 'turns', 'burst']);
+  const isBurst = kind === 'burst';
+  const four = ['main', 'shop', 'beta', 'dune'];
+  const accounts = isBurst ? ['dune'] : kind === 'trials' ? four : pick(random, [['dune'], ['dune'], four]);
   const steady = steadyPlan(plan, random, accounts);
+  // Until its feed is polled, only the gaps between its adverts keep an account from a block.
+  const pollSeconds = kind === 'turns' ? steady.pollSeconds : 60;
   // Some seconds after a poll of either interval.
   const fromMs = 3 * minuteMs + (isBurst ? 3_000 : 0);
   const untilMs = 13 * minuteMs;
-  const turnMs = isBurst ? fromMs : pick(random, [3, 4, 7]) * minuteMs;
+  const turnMs = kind === 'turns' ? pick(random, [3, 4, 7]) * minuteMs : fromMs;
   const [moreFromMs, moreUntilMs] = isBurst ? [fromMs - 25_000, fromMs - 20_000] : [fromMs, untilMs];
   const more = Array.from({ length: 300 }, (_, index) => ({
     ...{ key: `more-${index}`, advertId: String(1_000 + index), status: 'new' },
@@ -345,7 +357,7 @@ function turningPlan(plan: Plan, random: Random): Plan {
   const changes = [...steady.changes, ...more];
   const advertIds = new Set(changes.flatMap(({ advertId }) => advertId ?? []));
   const first = pick<IllAnswer>(random, ['status-503', 'status-503', 'status-400', 'hangs']);
-  const isBlock = isBurst || random() < 0.7;
+  const isBlock = kind !== 'turns' || random() < 0.7;
   const blockedFeed = { of: 'feed', advertIds: new Set<string>(), fromMs: turnMs, untilMs } as const;
   // Of several, each second one fails in another way, so that a trial does.
   const answerOf = (index: number) => (index % 2 === 0 ? 'status-403' : 'status-503');
@@ -359,9 +371,10 @@ function turningPlan(plan: Plan, random: Random): Plan {
       ? [{ ...blockedFeed, key: `feed-${account}`, account, answer: answerOf(index) } as const]
       : []),
   ]);
-  const circuitSeconds = pick(random, [60, 300]);
+  const circuitSeconds = kind === 'trials' ? 60 : pick(random, [60, 300]);
   const lasting = ills.filter((ill) => ill.fromMs < ill.untilMs);
-  return { ...steady, changes, ills: lasting, circuitSeconds, turns: true, livesOneBatch: random() < 0.5 };
+  const livesOneBatch = random() < 0.5;
+  return { ...steady, changes, ills: lasting, circuitSeconds, pollSeconds, turns: true, livesOneBatch };
 }
 
 /**
