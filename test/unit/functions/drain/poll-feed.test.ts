@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, expect, it } from 'vitest';
 import type { DrainDeps } from '../../../../functions/drain/drain.ts';
 import { createStandstillDetector } from '../../../../functions/drain/poll-fault.ts';
@@ -180,6 +181,107 @@ it('a poll reports its fault although its lease cannot be released', async () =>
   failWith('transient', 'down');
 
   expect(await poll({}, { feedStates })).toMatchObject({ end: 'fault', fault: { message: 'down' } });
+});
+
+it.each<[string, object, FaultKind, boolean]>([
+  ['keeps its place when a pause kept its first request', { listed: {} }, 'paused', true],
+  ['keeps its place when an operator kept it', { listed: {} }, 'operator-paused', true],
+  ['loses its place when it was answered', { listed: {} }, 'transient', false],
+  ['loses its place when it was not listed before', {}, 'paused', false],
+])('a feed %s', async (_rule, options, code, isKept) => {
+  world.clock.advance(5_000);
+  failWith(code, 'no');
+
+  await poll(options);
+
+  const lastPolled = isKept ? undefined : world.clock.now();
+  expect(await world.feed()).toMatchObject({ problem: { kind: code, reason: 'no' } });
+  expect((await world.feed())?.lastPolled).toBe(lastPolled);
+});
+
+it('a feed loses its place when a pause came after its first page', async () => {
+  change(2);
+  world.service.state.pageSize = 1;
+  world.service.state.beforePage = ({ cursor }) => {
+    if (cursor) throw new BridgeFault('paused', 'wait');
+  };
+
+  expect(await poll({ listed: {} })).toMatchObject({ end: 'fault', pages: 1, listed: 1 });
+
+  expect((await world.feed())?.lastPolled).toBe(world.clock.now());
+});
+
+it.each<[string, number, object, number | undefined, Partial<typeof world.drainDeps.settings>]>([
+  ['all that it may', 0, {}, 300, {}],
+  ['less by what waits', 100, {}, 200, {}],
+  ['a sixth of it', 250, {}, 50, {}],
+  ['nothing if there is less room', 251, {}, undefined, {}],
+  ['a sixth, however many wait, in its first page of a round', 400, { listed: {} }, 50, {}],
+  ['that even while maxWaiting wait', 20_000, { listed: {} }, 50, {}],
+  ['nothing while more than maxWaiting wait', 20_001, { listed: {} }, undefined, {}],
+  ['its share, in whole entries', 0, { readAhead: 10.5 }, 10, {}],
+  ['less of its share, in whole entries', 1, { readAhead: 10.5 }, 9, {}],
+  ['nothing of less than a sixth, rounded up', 9, { readAhead: 10.5 }, undefined, {}],
+  ['a thousand at most', 0, { readAhead: 5_000 }, 1_000, {}],
+  ['a thousand at most, in its first page, too', 9_000, { readAhead: 9_000, listed: {} }, 1_000, {}],
+  ['no more than maxWaiting', 0, {}, 70, { maxWaiting: 70 }],
+  ['30 s of a low rate', 0, {}, 30, { maxRequestsPerSecond: 1 }],
+])('a poll asks for %s', async (_what, waiting, options, limit, changed) => {
+  const queue = { ...world.state.queue, depth: async () => waiting };
+  const settings = { ...world.drainDeps.settings, ...changed };
+
+  const { end } = await poll(options, { queue, settings });
+
+  expect(end).toBe(limit === undefined ? 'backlog' : 'up-to-date');
+  expect(world.service.feedRequests.map((query) => query.limit)).toEqual(limit ? [limit] : []);
+});
+
+it('a poll reads only its first page while too many messages wait', async () => {
+  change(60);
+  const queue = { ...world.state.queue, depth: async () => 400 };
+
+  expect(await poll({ listed: {} }, { queue })).toEqual({ end: 'backlog', pages: 1, listed: 50 });
+});
+
+it.each([
+  ['before the deadline', 60_000, 'up-to-date'],
+  ['not at it', 0, 'out-of-time'],
+])('a poll begins %s', async (_when, forMs, end) => {
+  expect(await poll({ deadlineMs: world.clock.now() + forMs })).toMatchObject({ end });
+});
+
+it('a poll stores nothing when its lease was lost during a request', async () => {
+  change(1);
+  const key = { partnerAccount: 'main', feed: 'adverts' };
+  const read = world.service.readPage;
+  const reader = {
+    async readPage(...args: Parameters<typeof read>) {
+      await world.state.feedStates.readAgain(key, ({ since }) => since);
+      return read(...args);
+    },
+  };
+
+  expect(await poll({}, { reader: reader as typeof world.service })).toEqual({
+    ...{ end: 'lease-lost', pages: 0, listed: 0 },
+  });
+  expect(await world.feed()).not.toHaveProperty('cursor');
+});
+
+it('a poll ends when its lease is released', async () => {
+  let released = false;
+  const { release } = world.state.feedStates;
+  const feedStates: DrainDeps['feedStates'] = {
+    ...world.state.feedStates,
+    async release(...args) {
+      for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+      released = true;
+      return release(...args);
+    },
+  };
+
+  await poll({}, { feedStates });
+
+  expect(released).toBe(true);
 });
 
 /** Polls once a minute. @returns how many pages were requested */

@@ -1,9 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { pollFeed } from '../../../../functions/drain/poll-feed.ts';
-import { idsOf } from '../../../../functions/drain/read-page.ts';
+import { idsOf, readPageOrStartOver, restartOf } from '../../../../functions/drain/read-page.ts';
 import { advertsFeed } from '../../../../shared/contract/messages.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { BridgeFault } from '../../../../shared/domain/faults.ts';
+import type { FeedQuery } from '../../../../shared/partner-api/readings.ts';
+import type { FeedState } from '../../../../shared/state/feed-states.ts';
+import { feedState } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const minuteMs = 60_000;
@@ -25,6 +28,8 @@ it.each<[unknown, string]>([
   ['x'.repeat(257), 'x'.repeat(256)],
   [{ id: 'y'.repeat(300) }, `{"id":"${'y'.repeat(249)}`],
   [-1, '-1'],
+  [1.5, '1.5'],
+  [undefined, ''],
   [2 ** 53, '9007199254740992'],
 ])('no ID is %j, which is shown in at most 256 characters', (entry, shown) => {
   expect(idsOf([entry, '7'])).toEqual({ ids: ['7'], repeated: 0, malformed: 1, malformedShown: [shown] });
@@ -34,6 +39,86 @@ it('IDs are read past an entry that is nested too deep to be printed', () => {
   const deep = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
 
   expect(idsOf([deep, '7'])).toMatchObject({ ids: ['7'], malformedShown: ['(not printable)'] });
+});
+
+const now = Date.parse('2026-11-20T12:00:00Z');
+const first = '2026-11-01T00:00:00Z';
+const later = '2026-11-20T11:59:00.000Z';
+it.each<[string, Partial<FeedState>, string]>([
+  ['its first `since` before a success', {}, first],
+  ['its last success less the overlap', { lastSuccess: now - minuteMs }, '2026-11-20T11:54:00.000Z'],
+  [
+    'now less the overlap after one in the near future',
+    { lastSuccess: now + minuteMs },
+    '2026-11-20T11:55:00.000Z',
+  ],
+  ['its first `since` after one in the far future', { lastSuccess: now + minuteMs + 1 }, first],
+  ['the beginning of its resync', { lastSuccess: now, resyncing: true }, first],
+])('a feed starts over from %s', (_what, change, since) => {
+  expect(restartOf(feedState({ since: first, ...change }), 5 * minuteMs, now)).toBe(since);
+});
+
+const gone = new BridgeFault('not-found', 'gone', { status: 410 });
+const down = new BridgeFault('transient', 'down', { status: 500 });
+const bug = new Error('a bug');
+it.each<
+  [string, string | undefined, readonly (Error | undefined)[], readonly (string | undefined)[], unknown]
+>([
+  ['reads on from its cursor', 'c', [undefined], ['c'], { since: first, startedOver: false }],
+  [
+    'reads from its `since` without one',
+    undefined,
+    [undefined],
+    [undefined],
+    { since: first, startedOver: false },
+  ],
+  [
+    'starts over when its cursor is rejected',
+    'c',
+    [gone, undefined],
+    ['c', undefined],
+    { since: later, startedOver: true },
+  ],
+  [
+    'starts over when its cursor cannot be sent',
+    '',
+    [undefined],
+    [undefined],
+    { since: later, startedOver: true },
+  ],
+  ['fails when that fails, too', 'c', [gone, down], ['c', undefined], down],
+  ['fails without a cursor', undefined, [gone], [undefined], gone],
+  ['fails when it is not the cursor', 'c', [down], ['c'], down],
+  ['fails with what is no fault of the service', 'c', [bug], ['c'], bug],
+])('a poll %s', async (_rule, cursor, answers, cursors, expected) => {
+  const requests: [string, FeedQuery, unknown][] = [];
+  const left = [...answers];
+  const received = { page: { data: [], hasMore: false, nextCursor: 'n' }, receivedAt: 1, serviceTime: 2 };
+  const reader = {
+    async readPage(name: string, query: FeedQuery, options: unknown) {
+      requests.push([name, query, options]);
+      const fault = left.shift();
+      if (fault) throw fault;
+      return received;
+    },
+  };
+  const state = feedState({ since: first, lastSuccess: now, ...(cursor !== undefined && { cursor }) });
+  const options = { deadlineMs: 7, generation: 8 };
+
+  const read = readPageOrStartOver(reader, advertsFeed, state, {
+    ...{ ...options, overlapMs: minuteMs, nowMs: now, limit: 9 },
+  });
+
+  const result = await read.catch((error: unknown) => error);
+  expect(result).toEqual(expected instanceof Error ? expected : { ...received, ...(expected as object) });
+  const sinceOf = (index: number) => (index > 0 || cursor === '' ? later : first);
+  expect(requests).toEqual(
+    cursors.map((one, index) => [
+      'main',
+      { feed: advertsFeed, since: sinceOf(index), cursor: one, limit: 9 },
+      options,
+    ]),
+  );
 });
 
 describe('starting over', () => {

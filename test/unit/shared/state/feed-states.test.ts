@@ -1,10 +1,11 @@
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import type { Store } from '../../../../shared/ports/store.ts';
 import {
   createFeedStates,
   type FeedState,
   type FeedStates,
   type Lease,
+  waitOf,
 } from '../../../../shared/state/feed-states.ts';
 import { createInMemoryStore } from '../../../fakes/store.ts';
 import { feedProblem, feedState, progress } from '../../../helpers/records.ts';
@@ -54,6 +55,13 @@ it.each([
   ['refused when the feed was read to its end', { lastSuccess: now - 1_000 }, {}, { end: 'just-polled' }],
   ['refused when the feed failed', {}, { problem }, { end: 'just-polled' }],
   ['given when the feed was read in part', { lastSuccess: now - 1_001 }, {}, { etag: expect.any(String) }],
+  ['given when the feed was never read to its end', {}, {}, { etag: expect.any(String) }],
+  [
+    'refused when it was read in part and failed',
+    { lastSuccess: now - 9e6 },
+    { problem },
+    { end: 'just-polled' },
+  ],
 ])('a lease is %s since it was listed', async (_what, change, end, expected) => {
   const listed = (await stored()) ?? {};
   const lease = await take('a', now, { listed });
@@ -163,4 +171,76 @@ it('all feeds of one account are forgotten, and no other', async () => {
   await feedStates.register(feedState({ partnerAccount: 'main2' }));
   await feedStates.remove('main');
   expect((await feedStates.list()).map(({ partnerAccount }) => partnerAccount)).toEqual(['main2']);
+});
+
+it('feeds are listed by their last poll, those never polled first', async () => {
+  for (const [name, lastPolled] of [
+    ['late', 9],
+    ['early', 0],
+    ['between', 5],
+  ] as const)
+    await feedStates.register(feedState({ partnerAccount: name, lastPolled }));
+  await store.put({ kind: 'feed', name: 'odd/adverts' }, { since: 7 }, 'absent');
+  const onUnreadable = vi.fn();
+
+  const listed = await feedStates.list(onUnreadable);
+
+  expect(listed.map(({ partnerAccount }) => partnerAccount)).toEqual(['main', 'early', 'between', 'late']);
+  expect(onUnreadable).toHaveBeenCalledTimes(1);
+});
+
+it('the feeds of one account are not those of a longer name', async () => {
+  await feedStates.register(feedState({ partnerAccount: 'main2' }));
+
+  expect(await feedStates.ofAccount('main')).toEqual([feedState()]);
+});
+
+it.each([
+  ['an earlier generation', -1, true],
+  ['the same generation', 0, true],
+  ['a later generation', 1, false],
+])('a feed keeps its state when it is registered for %s', async (_which, by, isKept) => {
+  const generation = feedState().generation + by;
+  await feedStates.register(feedState({ generation, since: 'other' }));
+
+  expect(await stored()).toEqual(isKept ? feedState() : feedState({ generation, since: 'other' }));
+});
+
+it('a resync reads again from its beginning, whoever has the lease', async () => {
+  const lease = await take('a');
+  const next = await feedStates.advance(lease, progress({ resets: 2 }), { nowMs: now, leaseMs });
+  const { cursor: _cursor, lease: _lease, ...before } = next?.state ?? {};
+
+  const again = await feedStates.readAgain(key, ({ since }) => `from ${since}`);
+
+  const since = `from ${feedState().since}`;
+  expect(again).toEqual({ ...before, since, resyncing: true });
+  expect(await stored()).toEqual(again);
+  expect(await feedStates.readAgain({ ...key, feed: 'another' }, () => '')).toBeUndefined();
+});
+
+it.each<[string, object, object]>([
+  ['all of its fields', {}, {}],
+  ['no kind', { faultKind: undefined }, { kind: 'unknown' }],
+  ['nobody needed', { needsPerson: undefined }, { needsAttention: undefined }],
+  ['no wait', { pausedUntil: undefined }, { wait: undefined }],
+  ['no poll', { lastPolled: undefined }, { since: 0, wait: { ...wait, forMs: wait.until } }],
+])('a fault of release 0.3.0 is read with %s', async (_what, change, expected) => {
+  await feedStates.remove('main');
+  // As JSON has it, without what is undefined.
+  await store.put({ kind, name }, { ...old, ...change }, 'absent');
+
+  expect((await stored())?.problem).toEqual({ ...read, ...expected });
+});
+
+it.each([
+  ['before its end', now + 1, true],
+  ['not at its end', now, false],
+  ['up to a minute beyond its length', now + 120_000, true],
+  ['not if it ends later, because a clock was wrong', now + 120_001, false],
+])('a wait is in force %s', (_when, until, isInForce) => {
+  const own = { until, forMs: 60_000, why: 'asked' } as const;
+
+  expect(waitOf(feedProblem({ wait: own }), now)).toEqual(isInForce ? own : undefined);
+  expect(waitOf(feedProblem(), now)).toBeUndefined();
 });
