@@ -76,9 +76,14 @@ export class NoAnswerError extends Error {
 export const isOfService = ({ code, status, cause }: BridgeFault): boolean =>
   code !== 'rate-limited' && (status !== undefined || cause instanceof NoAnswerError);
 
+/**
+ * Of several addresses (IPv6 and IPv4), Node gives up each but the last after this time: its own 250 ms are too short for
+ * a far service, or for one lost packet, which is sent again after a second. An attempt has time for four dead addresses.
+ */
+const addressTimeoutMs = 2_000;
+
 /** Error codes of a connection that failed: no part of the request was sent. */
 const connectFaults: readonly (readonly [RegExp, NoAnswer])[] = [
-  [/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/, 'not-connected'],
   [/^ERR_PROXY_/, 'proxy'],
   [/^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/, 'expired-certificate'],
   [/^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(GET|VERIFY)_.*)$/, 'unknown-issuer'],
@@ -110,6 +115,7 @@ export function createTransport({ origin, concurrency, ...options }: TransportOp
     const made = new scheme.Agent({
       keepAlive,
       proxyEnv,
+      autoSelectFamilyAttemptTimeout: addressTimeoutMs,
       ...(keepAlive && { maxSockets: concurrency, maxFreeSockets: concurrency }),
     });
     // There is only one origin, so Node need not build a pool name from thirty options four times per request.
@@ -190,6 +196,9 @@ function noAnswer(error: NodeJS.ErrnoException, hadHead: boolean, reused: boolea
   // Node puts the raw bytes of the answer, which may contain a token, into this error, so it is not kept as the cause.
   if (code.startsWith('HPE_')) return new NoAnswerError('not-http');
   if (hadHead) return new NoAnswerError('cut-off', { cause: error });
+  // Node makes an AggregateError only when it has tried several addresses.
+  if (error instanceof AggregateError || /^(getaddrinfo|connect)$/.test(error.syscall ?? ''))
+    return new NoAnswerError('not-connected', { cause: error });
   for (const [pattern, kind] of connectFaults) {
     // The proxy's own error names its address, which may contain a password: only its code is kept.
     if (pattern.test(code)) return new NoAnswerError(kind, { cause: kind === 'proxy' ? { code } : error });
