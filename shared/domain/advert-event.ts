@@ -79,7 +79,7 @@ export function authorizationEvent(
 export interface EventFields {
   /** Values of the answer, by path. A value that the service did not send is absent. */
   readonly fields?: Readonly<Record<string, unknown>>;
-  /** Paths whose values did not fit, are nested too deeply, or contain a rounded number or a secret. */
+  /** Paths whose values did not fit, are nested too deeply, or contain a rounded number, a secret or half a character. */
   readonly fieldsLeftOut?: string[];
 }
 
@@ -126,15 +126,19 @@ function valueAt(value: unknown, path: string): unknown {
   return found;
 }
 
-/** False for a secret, too many levels, and numbers that JavaScript has rounded or read as infinite. */
+/** What SQS takes, so without half a surrogate pair, as a title has that was cut within an emoji. JSON escapes the rest. */
+const transportable = /^[\0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]*$/u;
+
+/** False for a secret, too many levels, text that not every queue takes, and rounded or infinite numbers. */
 function isExact(value: unknown, levels: number): boolean {
+  if (typeof value === 'string') return transportable.test(value);
   if (typeof value === 'number')
     return Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value));
   if (typeof value !== 'object' || value === null) return true;
   return (
     !(value instanceof Secret) &&
     levels > 0 &&
-    Object.values(value).every((inner) => isExact(inner, levels - 1))
+    Object.entries(value).every(([name, inner]) => isExact(name, levels) && isExact(inner, levels - 1))
   );
 }
 

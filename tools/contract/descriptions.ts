@@ -61,6 +61,6 @@ export const descriptions: Readonly<Record<string, string>> = {
   'detail.data.fields':
     'Values copied from the advert, by path. The operator chooses the paths (`eventFields`). A value that the service does not send is absent.',
   'detail.data.fieldsLeftOut':
-    'Paths whose values were left out because they did not fit (limit for all fields together: 8 KB), are nested more than 32 levels deep, or contain an integer beyond 2^53.',
+    'Paths of values left out: they did not fit (8 KB together), or have more than 32 levels, an integer beyond 2^53 or half an emoji.',
   'detail.data.reason': 'Reason, as a code. More reasons may be added.',
 };

@@ -31,6 +31,8 @@ it.each([
   ['is nested too deeply for some parsers', `{"out":${deep(33)},"fair":1}`],
   ['was rounded when the answer was read', '{"out":{"ids":[9007199254740993]},"fair":9007199254740991}'],
   ['would be published as null', '{"out":[-1e400],"fair":1.5}'],
+  ['was cut within an emoji', '{"out":"Bike \\ud83d","fair":"\\u0000\\n\\ud83d\\ude00\\ufffd"}'],
+  ['contains a character that SQS refuses', '{"out":{"a\\uffff":1},"fair":"\ufffd"}'],
 ])('fields of an event name what %s, and go on with the rest', (_case, answer) => {
   const odd = JSON.parse(answer);
 
