@@ -1,7 +1,7 @@
 /** Makes the sentences of `history` from what is known of an advert; problems.json has them. */
 import type { AdvertEvent } from '../../../shared/contract/events.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
-import { blamingHold, heldFault } from '../../../shared/domain/holds.ts';
+import { blamingHold } from '../../../shared/domain/holds.ts';
 import type { KnownHistory } from '../history.ts';
 import type { AdvertHistory } from '../printed.ts';
 import { sentence } from '../sentences.ts';
@@ -65,11 +65,11 @@ function endOfWait({ account, advertId, waiting: [head] }: KnownHistory) {
   return blamingHold(account) ? { witness: account.name } : { free: advertId };
 }
 
-function holdText({ account, hold, nowMs }: KnownHistory): string {
+function holdText({ account, hold }: KnownHistory): string {
   if (!hold) return '';
-  const { kind, since, until } = hold;
-  const { message } = heldFault(hold, account.holds?.includes(hold) ? account.name : undefined, nowMs);
-  const facts = { held: message, since: toInstant(since), until: toInstant(until ?? 0) };
+  const { kind, since, until, who, reason } = hold;
+  const whose = account.holds?.includes(hold) ? { account: account.name } : { bridge: 'bridge' };
+  const facts = { ...whose, who, reason, since: toInstant(since), until: toInstant(until ?? 0) };
   const { stopped, paused, open } = problems.history.holds;
   if (kind === 'authorization') return sentence(stopped, facts);
   return sentence(until === undefined ? open : paused, facts);
