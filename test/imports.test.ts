@@ -17,6 +17,7 @@ const state = [...below, 'shared/state'];
 const rules: Readonly<Record<string, Rule>> = {
   'shared/contract': { inside: [], packages: /^valibot$/ },
   'shared/domain': { inside: ['shared/contract'], packages: /^valibot$/ },
+  'shared/findings': { inside: ['shared/contract', 'shared/domain'], packages: /^$/ },
   'shared/ports': { inside: ['shared/contract', 'shared/domain'], packages: /^$/ },
   'shared/state': { inside: below, packages: /^node:crypto$|^valibot$/ },
   'shared/partner-api': { inside: state, packages: /^node:|^valibot$/ },
@@ -33,7 +34,7 @@ const rules: Readonly<Record<string, Rule>> = {
     packages: /^node:|^undici$/,
   },
   'operators/operations': {
-    inside: [...state, 'shared/partner-api', 'embedded/state', 'shared/aws', 'functions'],
+    inside: [...state, 'shared/findings', 'shared/partner-api', 'embedded/state', 'shared/aws', 'functions'],
     packages: /^node:|^@aws-sdk\//,
   },
   'operators/cli': {
@@ -41,7 +42,7 @@ const rules: Readonly<Record<string, Rule>> = {
     packages: /./,
   },
   'operators/console': {
-    inside: ['shared/contract', 'shared/domain', 'operators/operations'],
+    inside: ['shared/contract', 'shared/domain', 'shared/findings', 'operators/operations'],
     packages: /^node:|^valibot$|^esbuild$|^htm\/preact$|^preact(\/hooks)?$|^uplot/,
   },
   'kits/typescript': { inside: ['shared/contract'], packages: /^node:crypto$|^valibot$/ },

@@ -1,7 +1,7 @@
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
+import { type Commands, type Facts, sentence } from '../../shared/findings/sentences.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import errors from './errors.json' with { type: 'json' };
-import { type Commands, type Facts, sentence } from './sentences.ts';
 
 /** The command line or a setting is wrong: exit code 2. */
 export class UsageError extends Error {

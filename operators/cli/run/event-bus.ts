@@ -12,7 +12,7 @@ import {
 } from '../../../shared/aws/event-publisher.ts';
 import { handlerOptions } from '../../../shared/aws/handler-options.ts';
 import { type Clock, systemClock, withinTime } from '../../../shared/domain/clock.ts';
-import problems from '../../operations/findings/problems.json' with { type: 'json' };
+import problems from '../../../shared/findings/problems.json' with { type: 'json' };
 
 const timeouts = { connectionTimeout: 3_000, requestTimeout: 8_000 };
 /**

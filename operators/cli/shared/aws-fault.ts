@@ -1,6 +1,6 @@
 /** What an error of AWS is, or of the network on the way there: a code of problems.json, with the facts for its sentence. */
 import { quoted } from '../../../shared/domain/text.ts';
-import type problems from '../../operations/findings/problems.json';
+import type problems from '../../../shared/findings/problems.json';
 
 export interface AwsFault {
   readonly code: keyof typeof problems.aws;

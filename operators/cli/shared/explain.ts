@@ -3,10 +3,10 @@
 import { StateError } from '../../../embedded/state/file/state-error.ts';
 import { ShapeError } from '../../../shared/contract/checks.ts';
 import { asBridgeFault, BridgeFault } from '../../../shared/domain/faults.ts';
+import problems from '../../../shared/findings/problems.json' with { type: 'json' };
+import { filled, type Remedy, remedied } from '../../../shared/findings/sentences.ts';
 import { CommandError, type Problem, UsageError } from '../../operations/errors.ts';
 import { faultProblem } from '../../operations/findings/findings.ts';
-import problems from '../../operations/findings/problems.json' with { type: 'json' };
-import { filled, type Remedy, remedied } from '../../operations/sentences.ts';
 import { type AwsFault, awsFaultOf, denialOf } from './aws-fault.ts';
 import type { Target } from './target.ts';
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { stackName } from '../../../shared/contract/names.ts';
 import { quoted } from '../../../shared/domain/text.ts';
-import type { Mends } from '../../operations/sentences.ts';
+import type { Mends } from '../../../shared/findings/sentences.ts';
 import { type OptionSpecs, option } from './options.ts';
 import { programName } from './program.ts';
 

@@ -1,5 +1,5 @@
+import { sentence } from '../../../shared/findings/sentences.ts';
 import { are, count, duration } from '../../operations/figures.ts';
-import { sentence } from '../../operations/sentences.ts';
 import type { Facts, Finding, Received } from '../snapshot.ts';
 import verdicts from './verdicts.json' with { type: 'json' };
 

@@ -3,10 +3,10 @@
 import { advertsFeed } from '../../../shared/contract/messages.ts';
 import { forEachConcurrent } from '../../../shared/domain/concurrency.ts';
 import { stopOf } from '../../../shared/domain/partner-account.ts';
+import type { Mends } from '../../../shared/findings/sentences.ts';
 import { type Bridge, once } from '../bridge.ts';
 import { askFor } from '../connect-functions.ts';
 import { type Finding, findingsOf, mendText, runbookPage } from '../findings/findings.ts';
-import type { Mends } from '../sentences.ts';
 import { readStatus } from '../status.ts';
 import { type Check, type Checks, type Coded, orSkip, type Result, SkippedError } from './check.ts';
 

@@ -3,7 +3,7 @@
  * check finds is a code and facts: doctor.json has the sentences.
  */
 import { type Clock, systemClock, withinTime } from '../../../shared/domain/clock.ts';
-import { type Facts, filled, type Mends, type Remedy, remedied } from '../sentences.ts';
+import { type Facts, filled, type Mends, type Remedy, remedied } from '../../../shared/findings/sentences.ts';
 import doctor from './doctor.json' with { type: 'json' };
 
 export interface Result {

@@ -3,12 +3,12 @@
  * finds facts; problems.json has for each code what it means, what to say of the facts, and what to do.
  */
 import type { FaultKind } from '../../../shared/domain/faults.ts';
+import { type Finding, type FindingOptions, type Found, maxNames } from '../../../shared/findings/finding.ts';
+import problems from '../../../shared/findings/problems.json' with { type: 'json' };
+import { type Mends, type Remedy, remedied, sentence } from '../../../shared/findings/sentences.ts';
 import { namesText, type Problem } from '../errors.ts';
 import type { ResourceFault, Status } from '../printed.ts';
-import { type Mends, type Remedy, remedied, sentence } from '../sentences.ts';
-import { type Finding, type FindingOptions, type Found, maxNames } from './finding.ts';
 import { accountFacts, looks, resourceFound } from './looks.ts';
-import problems from './problems.json' with { type: 'json' };
 
 export type { Finding };
 

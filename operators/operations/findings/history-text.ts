@@ -2,10 +2,10 @@
 import type { AdvertEvent } from '../../../shared/contract/events.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
 import { blamingHold } from '../../../shared/domain/holds.ts';
+import problems from '../../../shared/findings/problems.json' with { type: 'json' };
+import { sentence } from '../../../shared/findings/sentences.ts';
 import type { KnownHistory } from '../history.ts';
 import type { AdvertHistory } from '../printed.ts';
-import { sentence } from '../sentences.ts';
-import problems from './problems.json' with { type: 'json' };
 
 /** What `history --json` prints. */
 export function printedHistory(known: KnownHistory): AdvertHistory {

@@ -2,13 +2,13 @@
 
 import { kindOfReader } from '../../../embedded/state/event-log.ts';
 import { attentionAlarms } from '../../../shared/contract/names.ts';
+import { type Finding, type FindingOptions, type Found, maxNames } from '../../../shared/findings/finding.ts';
+import type { Mends } from '../../../shared/findings/sentences.ts';
 import { sumOf } from '../../../shared/ports/store.ts';
 import { heldMs } from '../account-status.ts';
 import { applicationWords, namesText } from '../errors.ts';
 import { duration } from '../figures.ts';
 import type { AccountStatus, PrintedPause, RaisedAlarm, ResourceFault, Status } from '../printed.ts';
-import type { Mends } from '../sentences.ts';
-import { type Finding, type FindingOptions, type Found, maxNames } from './finding.ts';
 
 type Look = (status: Status, options: FindingOptions) => Found | readonly Found[] | false;
 

@@ -7,12 +7,12 @@ import {
   type Finding,
   findingsOf,
 } from '../../../../operators/operations/findings/findings.ts';
-import problems from '../../../../operators/operations/findings/problems.json' with { type: 'json' };
 import type { ResourceFault, Status } from '../../../../operators/operations/printed.ts';
-import { filled } from '../../../../operators/operations/sentences.ts';
 import type { StatusPorts } from '../../../../operators/operations/status.ts';
 import { ShapeError } from '../../../../shared/contract/checks.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
+import problems from '../../../../shared/findings/problems.json' with { type: 'json' };
+import { filled } from '../../../../shared/findings/sentences.ts';
 import { emptyBooks } from '../../../../shared/state/books.ts';
 import type { FeedProblem } from '../../../../shared/state/feed-states.ts';
 import { serviceHold, stopped, tokenHold } from '../../../helpers/holds.ts';

@@ -1,5 +1,5 @@
 /** Makes sentences of the texts in JSON files and of facts. */
-import { printableLine } from '../../shared/domain/text.ts';
+import { printableLine } from '../domain/text.ts';
 
 export type Facts = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
-import type { alarms } from '../../../shared/contract/names.ts';
-import type { Mends } from '../sentences.ts';
+import type { alarms } from '../contract/names.ts';
 import type problems from './problems.json';
+import type { Mends } from './sentences.ts';
 
 /** A section of docs/operate/runbook.md: each has the name of an alarm (a test compares them). */
 type Section = Lowercase<(typeof alarms)[keyof typeof alarms]>;
