@@ -47,7 +47,7 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   'kits/typescript': { inside: ['shared/contract'], packages: /^node:crypto$|^valibot$/ },
   infra: {
-    inside: ['shared/contract', 'package.json'],
+    inside: ['shared/contract', 'shared/findings', 'package.json'],
     packages: /^node:|^aws-cdk-lib|^constructs$|^cdk-nag$|^valibot$/,
   },
   sandbox: { inside: [], packages: /^node:|^valibot$/ },

@@ -4,12 +4,18 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
+import type catalogue from '../../shared/findings/problems.json';
 
 /**
  * The repository, or the installed package, in which this file is in `dist/esm` or `dist/cjs`. Jest 29 knows only the
  * address of an ES module.
  */
 export const packageRoot = rootAbove(import.meta.dirname ?? dirname(fileURLToPath(import.meta.url)));
+
+/** Not imported, because a module that imports JSON prints a warning before Node 20.18.3 and 22.12. */
+export const problems: typeof catalogue = JSON.parse(
+  readFileSync(join(packageRoot, 'shared/findings/problems.json'), 'utf8'),
+);
 
 export const ownPackage: { readonly version: string } = read(packageRoot);
 

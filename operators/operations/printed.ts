@@ -1,9 +1,11 @@
 /**
  * What `status`, `dead-letters`, `history`, `resume`, `resync` and `connect --new-history` print with --json. Times are
- * ISO 8601 in UTC; a field changes by addition only. `doctor` has doctor/check.ts, its findings findings/finding.ts.
+ * ISO 8601 in UTC; a field changes by addition only. `doctor` has doctor/check.ts,
+ * its findings shared/findings/finding.ts.
  */
 import type { AdvertEvent } from '../../shared/contract/events.ts';
 import type { DeadLetter } from '../../shared/contract/messages.ts';
+import type { AlarmName } from '../../shared/findings/finding.ts';
 import type { Books } from '../../shared/state/books.ts';
 
 /** An operator's pause. */
@@ -96,7 +98,7 @@ export interface ResourceFault {
 
 export interface RaisedAlarm {
   /** Without the bridge's name. */
-  readonly name: string;
+  readonly name: AlarmName;
   /** The description of the alarm, including the section in the runbook. */
   readonly says: string;
   readonly since: string | null;

@@ -10,13 +10,9 @@ import {
 import { GetScheduleCommand, type GetScheduleCommandOutput } from '@aws-sdk/client-scheduler';
 import { paginateListSecrets, type SecretListEntry } from '@aws-sdk/client-secrets-manager';
 import { listSubscribers, type Subscriber } from '../../shared/aws/custom-event-bus.ts';
-import {
-  alarmOfBridge,
-  metrics,
-  metricsNamespace,
-  namePrefixOf,
-  secretNamesOf,
-} from '../../shared/contract/names.ts';
+import { metrics, metricsNamespace, namePrefixOf, secretNamesOf } from '../../shared/contract/names.ts';
+import type { AlarmName } from '../../shared/findings/finding.ts';
+import problems from '../../shared/findings/problems.json' with { type: 'json' };
 import type { RaisedAlarm, ResourceFault, StackState } from './printed.ts';
 import { allPages, type StackClients, unlessMissing } from './stack-clients.ts';
 import type { StackOutputs } from './stack-outputs.ts';
@@ -217,8 +213,14 @@ export async function readAlarms(
   return found.filter(({ AlarmName = '' }) => alarmOfBridge(AlarmName, bridgeName) !== undefined);
 }
 
+/** Its name in its bridge, such as `FunctionErrors-FanOut`; undefined for an alarm of another bridge or program. */
+export function alarmOfBridge(alarmName: string, bridgeName: string): AlarmName | undefined {
+  const names = Object.keys(problems.alarm) as AlarmName[];
+  return names.find((name) => alarmName === `${bridgeName}-${name}`);
+}
+
 export const raisedAlarm = (alarm: MetricAlarm, { bridgeName }: StackOutputs): RaisedAlarm => ({
-  name: alarmOfBridge(alarm.AlarmName ?? '', bridgeName) ?? '',
+  name: alarmOfBridge(alarm.AlarmName ?? '', bridgeName) as AlarmName,
   says: alarm.AlarmDescription ?? '',
   since: alarm.StateUpdatedTimestamp?.toISOString() ?? null,
 });

@@ -111,32 +111,6 @@ export const maxLagSeconds = 300;
 /** An event counts as late if it is published later than this after the feed listed its change. */
 export const lateAfterSeconds = 300;
 
-/** Alarm names are also the headings of docs/operate/runbook.md (checked by a test). */
-export const alarms = {
-  deadLetters: 'DeadLetters',
-  noSuccessfulDrain: 'NoSuccessfulDrain',
-  partnerAccountStopped: 'PartnerAccountStopped',
-  lateEvents: 'LateEvents',
-  needsAttention: 'NeedsAttention',
-  functionErrors: 'FunctionErrors',
-  /** Only with the setting `auditSample`. */
-  auditDifferences: 'AuditDifferences',
-} as const;
-
-/** Alarms of the severity `attention`: events are delivered, but somebody must act. All others are of the severity `fault`. */
-export const attentionAlarms: readonly string[] = [
-  alarms.deadLetters,
-  `${alarms.deadLetters}-New`,
-  ...['FanOut', 'Throttled', 'RefreshToken'].map((name) => `${alarms.functionErrors}-${name}`),
-];
-
-/** The name of an alarm in its bridge, such as `FunctionErrors-FanOut`; undefined for an alarm of another bridge. */
-export function alarmOfBridge(alarmName: string, bridgeName: string): string | undefined {
-  const rest = alarmName.startsWith(`${bridgeName}-`) ? alarmName.slice(bridgeName.length + 1) : '';
-  // The alarms of a bridge `Shop-2` also begin with `Shop-`, but no known alarm name follows.
-  return Object.values(alarms).some((heading) => `${rest}-`.startsWith(`${heading}-`)) ? rest : undefined;
-}
-
 export const storeKeys = { partitionKey: 'pk', sortKey: 'sk' } as const;
 
 /**

@@ -1,9 +1,8 @@
-import type { alarms } from '../contract/names.ts';
 import type problems from './problems.json';
 import type { Mends } from './sentences.ts';
 
-/** A section of docs/operate/runbook.md: each has the name of an alarm (a test compares them). */
-type Section = Lowercase<(typeof alarms)[keyof typeof alarms]>;
+/** Without the name of its bridge. */
+export type AlarmName = keyof typeof problems.alarm;
 
 export interface Finding {
   /** The kind of problem, such as `circuit`; a new one is not a breaking change. */
@@ -22,7 +21,7 @@ export interface Finding {
   /** The command or the page that mends it; null when it ends by itself. */
   readonly mend: string | null;
   /** Section of docs/operate/runbook.md. */
-  readonly runbook: Section | null;
+  readonly runbook: string | null;
 }
 
 /** What is not delivered while it lasts, of which there is more or less; `late`: everything, but later. */

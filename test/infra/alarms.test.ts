@@ -2,39 +2,45 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { alarms, stackName } from '../../shared/contract/names.ts';
+import { stackName } from '../../shared/contract/names.ts';
+import problems from '../../shared/findings/problems.json' with { type: 'json' };
 import { inShort, repository, synthesized } from '../helpers/synthesized.ts';
 
 const mailing = synthesized({ alarmEmail: 'team@example.com' });
 const runbook = readFileSync(join(repository, 'docs/operate/runbook.md'), 'utf8');
 
-it('each alarm names a severity and the heading of the runbook', () => {
-  const headings = [...runbook.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
-  for (const [, { Properties }] of synthesized({ auditSample: '299' }).ofType('AWS::CloudWatch::Alarm')) {
-    const { AlarmDescription: description, AlarmName } = Properties;
-    const [, text, page, anchor] =
-      /^Severity: (?:fault|attention)\. (.+) Runbook: advert-bridge\/(.+)#(.+)$/.exec(description) ?? [];
-    expect([text === '', page]).toEqual([false, 'docs/operate/runbook.md']);
-    const heading = headings.find((one) => one?.toLowerCase() === anchor);
-    expect(AlarmName.replace(`${stackName}-`, '').split('-')[0]).toBe(heading);
-    expect(description.length).toBeLessThanOrEqual(1024);
-  }
+const catalogue = Object.entries(problems.alarm);
+
+it('each alarm has its description from its entry in the catalogue', () => {
+  const made = synthesized({ auditSample: '299' }).ofType('AWS::CloudWatch::Alarm');
+  const described = made.map(([, { Properties }]) => [Properties.AlarmName, Properties.AlarmDescription]);
+  const entries = catalogue.map(([name, { severity, runbook }]) => {
+    const page = `advert-bridge/docs/operate/runbook.md#${runbook}`;
+    return [
+      `${stackName}-${name}`,
+      // Each fact of the sentence is there.
+      expect.stringMatching(new RegExp(`^Severity: ${severity}\\. [^{}[\\]]{40,900}\\. Runbook: ${page}$`)),
+    ];
+  });
+  expect(Object.fromEntries(described)).toEqual(Object.fromEntries(entries));
 });
 
 it('the backlog alarm names the runbook and the bound of the settings', () => {
   const given = synthesized({ runbookUrl: 'https://wiki.example/runbook', backlogAlarmSeconds: '7200' });
   const { AlarmDescription } = given.one('AWS::CloudWatch::Alarm', 'AlarmsNeedsAttentionBacklog').Properties;
   expect(AlarmDescription).toMatch(
-    /for 2 hours: .* Runbook: https:\/\/wiki\.example\/runbook#needsattention$/,
+    /\(2 hours\): .* Runbook: https:\/\/wiki\.example\/runbook#needsattention$/,
   );
 });
 
 const sections = runbook.split(/^## /m).slice(1);
 
-it.each(Object.values(alarms))('the runbook describes, investigates and resolves: %s', (alarm) => {
-  const section = sections.find((text) => text.startsWith(`${alarm}\n`));
-  const parts = [...(section ?? '').matchAll(/^### (.+)$/gm)].map(([, part]) => part);
+it.each(catalogue)('the runbook describes, investigates and resolves: %s', (name, entry) => {
+  const section = sections.find((text) => text.startsWith(`${name.split('-')[0]}\n`)) ?? '';
+  const parts = [...section.matchAll(/^### (.+)$/gm)].map(([, part]) => part);
   expect(parts).toEqual(['Description', 'Investigation', 'Resolution']);
+  expect(section.split('\n')[0]?.toLowerCase()).toBe(entry.runbook);
+  expect(section).toContain(`everity ${entry.severity}`);
 });
 
 it('only alarms of this bridge and AWS account may send notifications', () => {

@@ -16,14 +16,15 @@ import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import {
-  alarms,
-  attentionAlarms,
   lateAfterSeconds,
   maxLagSeconds,
   metrics,
   metricsNamespace,
 } from '../../../shared/contract/names.ts';
+import type { AlarmName } from '../../../shared/findings/finding.ts';
+import { filled } from '../../../shared/findings/sentences.ts';
 import type { ChangedAdverts } from '../changed-adverts.ts';
+import { problems } from '../package-files.ts';
 import type { BridgeConfig } from '../props/bridge-config.ts';
 import { refusesAlarms } from '../props/resources.ts';
 import { keyUse } from '../subscription/subscription-target.ts';
@@ -37,8 +38,6 @@ export interface AlarmsProps {
 
 /** By default, an alarm is raised as soon as its metric is above 0. */
 interface Watch extends Partial<AlarmProps> {
-  /** For the person who is on call: what is wrong, and how it affects subscribers. */
-  readonly says: string;
   readonly metric: IMetric;
 }
 
@@ -59,14 +58,15 @@ export function metricsOf({ namePrefix: service }: BridgeConfig) {
 
 export function alarmsOf(parent: Construct, id: string, props: AlarmsProps): Alarm[] {
   const scope = new Construct(parent, id);
-  const { name: bridge, runbookUrl, alarmEmail: email, alarmTopic } = props.settings;
-  const all = Object.entries(watchesOf(props)).map(([name, watch]) => {
-    const { says, ...own } = watch;
-    const severity = attentionAlarms.includes(name) ? 'attention' : 'fault';
-    const heading = name.split('-')[0]?.toLowerCase();
+  const { name: bridge, runbookUrl, alarmEmail: email, alarmTopic, backlogAlarmSeconds } = props.settings;
+  const text = (seconds: number) => Duration.seconds(seconds).toHumanString();
+  const facts = { lag: text(maxLagSeconds), late: text(lateAfterSeconds), wait: text(backlogAlarmSeconds) };
+  const command = (words: string) => `advert-bridge ${words}`;
+  const all = Object.entries(watchesOf(props)).map(([name, own]) => {
+    const { severity, says, runbook } = problems.alarm[name as AlarmName];
     return new Alarm(scope, name, {
       alarmName: `${bridge}-${name}`,
-      alarmDescription: `Severity: ${severity}. ${says} Runbook: ${runbookUrl}#${heading}`,
+      alarmDescription: `Severity: ${severity}. ${filled(says, facts, { command })} Runbook: ${runbookUrl}#${runbook}`,
       comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
       threshold: 0,
       evaluationPeriods: 1,
@@ -90,70 +90,37 @@ function watchesOf({
   changedAdverts,
   fanOut,
   refreshToken,
-}: AlarmsProps): Readonly<Record<string, Watch>> {
+}: AlarmsProps): Readonly<Partial<Record<AlarmName, Watch>>> {
   const { queue, deadLetters } = changedAdverts;
   const { MAXIMUM, SUM } = Stats;
   const own = metricsOf(settings);
-  const longestLag = Duration.seconds(maxLagSeconds);
-  const longestWait = Duration.seconds(settings.backlogAlarmSeconds);
   return {
-    [alarms.deadLetters]: {
-      says: 'The bridge gave up on changed adverts. Subscribers do not hear of these changes until somebody redrives them.',
-      metric: own.deadLetters,
-    },
-    [`${alarms.deadLetters}-Queue`]: {
-      says: 'SQS itself moved messages to its dead-letter queue: fan-out failed on each of their 1,000 receives.',
+    DeadLetters: { metric: own.deadLetters },
+    'DeadLetters-Queue': {
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({ period, statistic: MAXIMUM }),
       treatMissingData: TreatMissingData.IGNORE,
     },
-    [`${alarms.deadLetters}-New`]: {
-      // Also while older dead letters keep the other alarm from going off again.
-      says: 'The bridge has just given up on changed adverts.',
-      metric: own.deadLettered,
-    },
-    [alarms.noSuccessfulDrain]: {
-      says: `A feed has not been read to its end for ${longestLag.toHumanString()}, the partner service asked for a long pause, or the drain function does not run. Events are late.`,
+    // Also while older dead letters keep the other alarm from going off again.
+    'DeadLetters-New': { metric: own.deadLettered },
+    NoSuccessfulDrain: {
       metric: own.feedLagSeconds,
-      threshold: longestLag.toSeconds(),
+      threshold: maxLagSeconds,
       treatMissingData: TreatMissingData.BREACHING,
     },
-    [alarms.partnerAccountStopped]: {
-      says: 'A partner account is stopped: nothing of it is published until somebody connects it again.',
-      metric: own.stoppedPartnerAccounts,
-    },
-    [alarms.lateEvents]: {
-      ...repeated,
-      says: `Events were published more than ${Duration.seconds(lateAfterSeconds).toHumanString()} after the feed had listed their changes, again and again.`,
-      metric: own.lateEvents,
-    },
-    [alarms.needsAttention]: {
-      says: 'Something happened that the bridge cannot mend by itself, such as a wrong secret, another partner account that stopped, or a service that blocks the bridge. `advert-bridge status` says what.',
-      metric: own.needsAttention,
-    },
-    [`${alarms.needsAttention}-Backlog`]: {
-      says: `A changed advert has waited in the queue for ${longestWait.toHumanString()}: fan-out does not keep up, or its event source mapping is switched off. Events are late.`,
+    PartnerAccountStopped: { metric: own.stoppedPartnerAccounts },
+    LateEvents: { ...repeated, metric: own.lateEvents },
+    NeedsAttention: { metric: own.needsAttention },
+    'NeedsAttention-Backlog': {
       metric: queue.metricApproximateAgeOfOldestMessage({ period, statistic: MAXIMUM }),
-      threshold: longestWait.toSeconds(),
+      threshold: settings.backlogAlarmSeconds,
     },
     ...(settings.auditSample > 0 && {
-      [alarms.auditDifferences]: {
-        says: 'An audit found adverts whose latest event did not say what the partner service says, and published their next event. Subscribers were told something that was not so.',
-        metric: own.auditDifferences,
-      },
+      AuditDifferences: { metric: own.auditDifferences },
     }),
-    [`${alarms.functionErrors}-FanOut`]: {
+    'FunctionErrors-FanOut': { ...repeated, metric: fanOut.metricErrors({ period, statistic: SUM }) },
+    'FunctionErrors-Throttled': { ...repeated, metric: fanOut.metricThrottles({ period, statistic: SUM }) },
+    'FunctionErrors-RefreshToken': {
       ...repeated,
-      says: 'Fan-out ends with an error again and again. Its messages come back; if this stays, events are late.',
-      metric: fanOut.metricErrors({ period, statistic: SUM }),
-    },
-    [`${alarms.functionErrors}-Throttled`]: {
-      ...repeated,
-      says: 'Lambda throttles fan-out: the AWS account has no concurrency left. If this stays, events are late.',
-      metric: fanOut.metricThrottles({ period, statistic: SUM }),
-    },
-    [`${alarms.functionErrors}-RefreshToken`]: {
-      ...repeated,
-      says: 'Refresh-token ends with an error again and again. If this stays, tokens run out, and feeds are not read.',
       metric: refreshToken.metricErrors({ period, statistic: SUM }),
     },
   };

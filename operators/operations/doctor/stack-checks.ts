@@ -7,8 +7,7 @@ import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
 import { settingsKey } from '../../../shared/contract/environment.ts';
 import { maxReceiveCount } from '../../../shared/contract/messages.ts';
 import { quoted } from '../../../shared/domain/text.ts';
-import { bridgeFinding, resourceFinding } from '../findings/findings.ts';
-import { alarmFound } from '../findings/looks.ts';
+import { alarmFinding, resourceFinding } from '../findings/findings.ts';
 import { allPages, unlessMissing } from '../stack-clients.ts';
 import { raisedAlarm, readMapping, readSchedules } from '../stack-state.ts';
 import { bridgeChecks, problemOf } from './bridge-checks.ts';
@@ -109,7 +108,7 @@ export const stackChecks: Checks<StackFacts> = {
       if (!alarm) report('gone', { name, stack });
       else if (alarm.ActionsEnabled === false) report('silent', { name });
       else if (alarm.StateValue === 'ALARM')
-        report(problemOf(bridgeFinding('alarm', alarmFound(raisedAlarm(alarm, outputs)), place)));
+        report(problemOf(alarmFinding(raisedAlarm(alarm, outputs), place)));
     }
     return { alarms: all.length };
   },

@@ -1,11 +1,11 @@
 import { paginateListStackResources } from '@aws-sdk/client-cloudformation';
 import { DescribeEventBusCommand } from '@aws-sdk/client-eventbridge';
 import { describeCustomBus } from '../../../shared/aws/custom-event-bus.ts';
-import { alarmOfBridge, namePrefixOf, secretNamesOf } from '../../../shared/contract/names.ts';
+import { namePrefixOf, secretNamesOf } from '../../../shared/contract/names.ts';
 import { type Bridge, once } from '../bridge.ts';
 import { allPages, type StackClients, unlessMissing } from '../stack-clients.ts';
 import type { StackOutputs } from '../stack-outputs.ts';
-import { readAlarms, secretsOf } from '../stack-state.ts';
+import { alarmOfBridge, readAlarms, secretsOf } from '../stack-state.ts';
 import { bridgeFacts, type ExaminedPlace } from './bridge-checks.ts';
 
 interface ExaminedStack extends ExaminedPlace {

@@ -2,12 +2,14 @@
  * What is wrong, found once from the facts of `status`: `status`, `doctor` and the console show the same findings. A look
  * finds facts; problems.json has for each code what it means, what to say of the facts, and what to do.
  */
+import { lateAfterSeconds, maxLagSeconds } from '../../../shared/contract/names.ts';
 import type { FaultKind } from '../../../shared/domain/faults.ts';
 import { type Finding, type FindingOptions, type Found, maxNames } from '../../../shared/findings/finding.ts';
 import problems from '../../../shared/findings/problems.json' with { type: 'json' };
 import { type Mends, type Remedy, remedied, sentence } from '../../../shared/findings/sentences.ts';
 import { namesText, type Problem } from '../errors.ts';
-import type { ResourceFault, Status } from '../printed.ts';
+import { duration } from '../figures.ts';
+import type { RaisedAlarm, ResourceFault, Status } from '../printed.ts';
 import { accountFacts, looks, resourceFound } from './looks.ts';
 
 export type { Finding };
@@ -27,15 +29,18 @@ interface Entry extends Pick<Finding, 'severity' | 'says'> {
 }
 /** By code; a code that has the entry of another one has its name. */
 type Entries = Readonly<Record<string, Entry | string>>;
-const { bridge, account: ofAccounts } = problems as unknown as Readonly<
-  Record<'bridge' | 'account', Entries>
->;
+const {
+  bridge,
+  alarm,
+  account: ofAccounts,
+} = problems as unknown as Readonly<Record<'bridge' | 'alarm' | 'account', Entries>>;
 
 /** All findings: the worst first, those of the whole bridge before those of one partner account. */
 export function findingsOf(status: Status, options: FindingOptions): Finding[] {
   const ofBridge = Object.entries(looks).flatMap(([what, look]) =>
     [look(status, options) || []].flat().map((found) => bridgeFinding(what, found, options)),
   );
+  const ofAlarms = (status.alarms ?? []).map((one) => alarmFinding(one, options));
   const ofEach = status.partnerAccounts.flatMap((account) =>
     account.attention.map((what) => {
       const facts = accountFacts(account, what, options);
@@ -47,7 +52,7 @@ export function findingsOf(status: Status, options: FindingOptions): Finding[] {
     }),
   );
   const rank = { fault: 0, attention: 1, note: 2 };
-  return [...ofBridge, ...ofEach].sort((a, b) => rank[a.severity] - rank[b.severity]);
+  return [...ofBridge, ...ofAlarms, ...ofEach].sort((a, b) => rank[a.severity] - rank[b.severity]);
 }
 
 function entryIn(entries: Entries, code: string | undefined): Entry {
@@ -55,11 +60,20 @@ function entryIn(entries: Entries, code: string | undefined): Entry {
   return typeof entry === 'string' ? entryIn(entries, entry) : (entry as Entry);
 }
 
-export const bridgeFinding = (what: string, found: Found, options: Mends): Finding =>
+const bridgeFinding = (what: string, found: Found, options: Mends): Finding =>
   finding(entryIn(bridge, found.entry ?? found.what ?? what), { what, ...found }, options);
 
 export const resourceFinding = (fault: ResourceFault, mends: Mends): Finding =>
   bridgeFinding(fault.of, resourceFound(fault), mends);
+
+/** What an alarm does not say here is in its section of the runbook. */
+export function alarmFinding({ name, since }: RaisedAlarm, mends: Mends): Finding {
+  const entry = entryIn(alarm, name);
+  const facts = { what: 'alarm', name, since, ...alarmFacts };
+  return finding({ ...entry, says: `The alarm {name} is raised. ${entry.says}` }, facts, mends);
+}
+
+const alarmFacts = { lag: duration(maxLagSeconds), late: duration(lateAfterSeconds) };
 
 function finding(entry: Entry, found: Found, mends: Mends): Finding {
   const { what = '', partnerAccount = null, since = null, severity = entry.severity } = found;

@@ -1,14 +1,13 @@
 /** Looks at the facts of `status`: each returns the facts of a problem, for its sentence in problems.json. */
 
 import { kindOfReader } from '../../../embedded/state/event-log.ts';
-import { attentionAlarms } from '../../../shared/contract/names.ts';
-import { type Finding, type FindingOptions, type Found, maxNames } from '../../../shared/findings/finding.ts';
+import { type FindingOptions, type Found, maxNames } from '../../../shared/findings/finding.ts';
 import type { Mends } from '../../../shared/findings/sentences.ts';
 import { sumOf } from '../../../shared/ports/store.ts';
 import { heldMs } from '../account-status.ts';
 import { applicationWords, namesText } from '../errors.ts';
 import { duration } from '../figures.ts';
-import type { AccountStatus, PrintedPause, RaisedAlarm, ResourceFault, Status } from '../printed.ts';
+import type { AccountStatus, PrintedPause, ResourceFault, Status } from '../printed.ts';
 
 type Look = (status: Status, options: FindingOptions) => Found | readonly Found[] | false;
 
@@ -32,14 +31,6 @@ function badAnswersText({ answers }: Status, nowMs: number): string {
   if (!counts.some(([kind, number]) => kind !== 'ok' && number >= manyAnswers)) return '';
   return counts.map(([kind, number]) => `${number} ${kind}`).join(', ');
 }
-
-export const alarmFound = ({ name, says: description, since }: RaisedAlarm): Found => ({
-  name,
-  description,
-  since,
-  severity: attentionAlarms.includes(name) ? 'attention' : 'fault',
-  runbook: name.split('-')[0]?.toLowerCase() as Finding['runbook'] & string,
-});
 
 export const resourceFound = ({ of: what, code: entry, facts }: ResourceFault): Found => ({
   ...facts,
@@ -164,7 +155,6 @@ export const looks: Readonly<Record<string, Look>> = {
         return [{ ...facts, givenUp }];
       },
     ),
-  alarm: ({ alarms }) => (alarms ?? []).map(alarmFound),
   unseen: ({ unseen = [] }) => unseen.map((each) => ({ unseen: each })),
 };
 

@@ -11,6 +11,7 @@ import type { ResourceFault, Status } from '../../../../operators/operations/pri
 import type { StatusPorts } from '../../../../operators/operations/status.ts';
 import { ShapeError } from '../../../../shared/contract/checks.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
+import type { AlarmName } from '../../../../shared/findings/finding.ts';
 import problems from '../../../../shared/findings/problems.json' with { type: 'json' };
 import { filled } from '../../../../shared/findings/sentences.ts';
 import { emptyBooks } from '../../../../shared/state/books.ts';
@@ -344,15 +345,18 @@ it('the worst finding is the first', async () => {
   expect(findings.map(({ severity }) => severity)).toEqual(['fault', 'attention', 'note']);
 });
 
-it('an alarm has its severity by its name, and its own description', async () => {
-  const says =
-    'Severity: attention, says our wiki. Events are late. Runbook: https://wiki.example/bridge#late';
+it('a raised alarm says what its entry in the catalogue says', async () => {
+  const names = Object.keys(problems.alarm) as AlarmName[];
+  const alarms = names.map((name) => ({ name, says: 'Severity: none. An older text.', since: null }));
 
-  const { findings } = await lookAt({ aws: { alarms: [{ name: 'LateEvents', says, since: null }] } });
+  const { findings } = await lookAt({ aws: { alarms } });
 
-  expect(findings).toMatchObject([
-    { says: 'The alarm LateEvents is raised.', severity: 'fault', advice: says, runbook: 'lateevents' },
-  ]);
+  expect(findings.filter(({ severity }) => severity === 'attention')).toHaveLength(5);
+  for (const name of names) {
+    const { severity, runbook } = problems.alarm[name];
+    const says = expect.stringMatching(new RegExp(`^The alarm ${name} is raised\\. [A-Z][^{}[\\]]+\\.$`));
+    expect(findings).toContainEqual(expect.objectContaining({ says, severity, runbook, advice: null }));
+  }
 });
 
 it('each problem can be shown, or names another one that can', () => {
