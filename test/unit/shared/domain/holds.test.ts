@@ -11,6 +11,7 @@ import {
   holdMeanings,
   holdOf,
   isOfAdvert,
+  newHold,
   withHold,
   withoutHolds,
   withTrial,
@@ -169,6 +170,18 @@ it('a hold is of the service’s answers when it names their fault', () => {
 
   expect(blamingHold({ holds: [held('operator'), blaming] })).toBe(blaming);
   expect([blamingHold({ holds: [held('token')] }), blamingHold({})]).toEqual([undefined, undefined]);
+});
+
+it.each<[string, before: Hold[], after: Hold[], found: number | undefined]>([
+  ['of another kind', [held('circuit', 1, { fault: 'f' })], [held('service', 1, { fault: 'f' })], 0],
+  ['with another end', [held('service', 1)], [held('service', 2, { fault: 'f' })], 0],
+  ['beside a known one', [ended('circuit')], [ended('circuit'), held('service', 2, { fault: 'f' })], 1],
+  ['that is known', [held('service', 1)], [held('service', 1, { fault: 'f' })], undefined],
+  ['of somebody else', [], [held('operator'), held('token', 1)], undefined],
+  ['behind one of somebody else', [], [held('operator'), held('service', 1, { fault: 'f' })], 1],
+])('a hold %s is new or not', (_case, before, after, found) => {
+  expect(newHold({ holds: before }, { holds: after })).toBe(found === undefined ? undefined : after[found]);
+  expect([newHold({}, {}), newHold({ holds: before }, {})]).toEqual([undefined, undefined]);
 });
 
 it.each<[HoldKind, isForPerson: boolean, ofAccount: string, ofBridge: string]>([
