@@ -1,16 +1,16 @@
 import { beforeEach, expect, it } from 'vitest';
-import { byAdvert } from '../../../../functions/fan-out/batch.ts';
+import { byAdvert, settlementsByPage } from '../../../../functions/fan-out/batch.ts';
 import { createFanOut, type FanOutDeps } from '../../../../functions/fan-out/fan-out.ts';
-import { deadLetterOf } from '../../../../functions/fan-out/redelivery.ts';
 import { checked } from '../../../../shared/contract/checks.ts';
 import { envelope } from '../../../../shared/contract/events.ts';
 import type { ChangedAdvert } from '../../../../shared/contract/messages.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
+import type { Hold } from '../../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { rowMaxAgeMs } from '../../../../shared/partner-api/cached-rows.ts';
 import { deliveryPosition } from '../../../../shared/ports/message-groups.ts';
-import type { Delivery, Verdict } from '../../../../shared/ports/queue.ts';
+import type { Delivery, Settlement, Verdict } from '../../../../shared/ports/queue.ts';
 import { stopped, tokenHold } from '../../../helpers/holds.ts';
 import { changedAdvert } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
@@ -58,11 +58,15 @@ const fail = (code: FaultKind, details: ConstructorParameters<typeof BridgeFault
     throw new BridgeFault(code, `told to be ${code}`, details);
   };
 };
+const write = (change: Partial<PartnerAccount>) =>
+  world.partnerAccounts.change('main', (account) => ({ ...account, ...change }));
 const summary = () =>
   world
     .advertEvents()
     .map(({ detail: { metadata, data } }) => [metadata.sequence, data.previousStatus, data.status]);
 const done = (outcome: string) => ({ kind: 'done', outcome });
+const retry = (delayMs: number) => ({ kind: 'retry', delayMs });
+const hold = { kind: 'hold' };
 /** How long a message waits, in the queue or outside it. */
 function secondsOf(verdict: Verdict | undefined): number {
   if (verdict?.kind === 'retry') return verdict.delayMs / 1_000;
@@ -136,32 +140,58 @@ it('only the statuses and copied fields of the settings are published', async ()
   });
 });
 
-it.each([
-  ['in time', 300_000, 'feed', 0],
-  ['late', 300_001, 'feed', 1],
-  ['late, but listed by a backfill', 300_001, 'backfill', 0],
-] as const)('an event is counted as late when it is published %s', async (_how, laterMs, cause, late) => {
+it.each<[string, number, ChangedAdvert['cause'], string | null, number]>([
+  ['is published in time', 300_000, 'feed', 'active', 0],
+  ['is published', 300_001, 'feed', 'active', 1],
+  ['says that its advert is gone', 300_001, 'feed', null, 1],
+  ['was listed by a backfill', 300_001, 'backfill', 'active', 0],
+  ['was published before', 300_001, 'feed', 'before', 0],
+])('an event counts as late after five minutes when it %s', async (_what, laterMs, cause, status, late) => {
+  if (status === 'before') await handle(delivery());
+  if (status === null) world.service.remove('1');
+  const settings = { ...world.fanOutDeps.settings, confirmUnavailableSeconds: 0 };
   const listed = delivery({ cause });
   world.clock.advance(laterMs);
 
-  expect(await handle(listed)).toEqual([done('events')]);
+  await handleWith({ settings }, listed);
   expect(world.observer.counted(metrics.lateEvents)).toBe(late);
 });
 
-it.each([
-  ['an audit finds it', ['audit'], 1],
-  ['a change is on its way', ['audit', 'feed'], 0],
-  ['the feed lists it', ['feed'], 0],
-] as const)('a difference is reported when %s', async (_how, causes, differences) => {
-  await handle(delivery());
-  world.service.know('1', 'limited');
+it.each<[string, FaultKind | undefined, Partial<Delivery>, object]>([
+  ['settled', undefined, { receives: 2 }, { [metrics.events]: 1, [metrics.redelivered]: 1 }],
+  ['put aside', 'operator-paused', {}, { [metrics.held]: 1 }],
+  ['sent back', 'rate-limited', { receives: 3 }, { [metrics.redelivered]: 1 }],
+  ['of a generation that is over', 'generation-over', { receives: 2 }, { [metrics.redelivered]: 1 }],
+  ['given up', undefined, { receives: 301 }, { [metrics.deadLettered]: 1, [metrics.redelivered]: 1 }],
+])('a message is counted when it is %s', async (_what, code, own, expected) => {
+  if (code) fail(code);
+  await handle(delivery({}, own));
+  expect(Object.fromEntries(world.observer.counts)).toEqual(expected);
+});
 
-  await handle(...causes.map((cause) => delivery({ cause })));
+it('the rows of accounts are read once for a batch, and again for the next', async () => {
+  let reads = 0;
+  const { partnerAccounts } = world.fanOutDeps;
+  const read = (name: string) => {
+    reads += 1;
+    return partnerAccounts.read(name);
+  };
+  const fanOut = fanOutWith({ partnerAccounts: { ...partnerAccounts, read } });
+  for (const id of ['2', '3']) world.service.know(id, 'active');
+  for (const batch of [1, 2]) {
+    const deliveries = ['1', '2', '3'].map((advertId) => delivery({ advertId }));
+    await fanOut.handle(deliveries, world.options());
+    expect(reads).toBe(batch);
+  }
+});
 
-  expect(world.observer.counted(metrics.auditDifferences)).toBe(differences);
-  const warnings = world.observer.lines.filter(({ level }) => level === 'warn');
-  const fields = { partnerAccount: 'main', advertId: '1', published: 'active', actual: 'limited' };
-  expect(warnings.map((line) => line.fields)).toEqual(differences > 0 ? [fields] : []);
+it('an advert is settled although another one of its batch hangs', async () => {
+  world.service.know('2', 'active');
+  const readAdvert: FanOutDeps['adverts']['readAdvert'] = (name, id, options) =>
+    id === '2' ? new Promise(() => undefined) : world.service.readAdvert(name, id, options);
+  const { handleEach } = fanOutWith({ adverts: { readAdvert } });
+  const [, first] = handleEach([delivery({ advertId: '2' }), delivery()], world.options());
+  expect(await first).toMatchObject([{ verdict: done('events') }]);
 });
 
 it('an advert is fetched within ten seconds, or the rest of its batch', async () => {
@@ -204,15 +234,6 @@ it('a late row publishes no first event after its histories were removed', async
 
 const confirming = () => ({ settings: { ...world.fanOutDeps.settings, confirmUnchangedSeconds: 10 } });
 
-it('an unchanged advert is fetched again 10 s after the feed listed it', async () => {
-  await handle(delivery());
-  const listed = delivery();
-  world.clock.advance(4_000);
-  expect(await handleWith(confirming(), listed)).toEqual([{ kind: 'retry', delayMs: 6_000 }]);
-  world.clock.advance(6_000);
-  expect(await handleWith(confirming(), listed)).toEqual([done('unchanged')]);
-});
-
 it('a change is published when a replica behind the feed shows it', async () => {
   await handle(delivery());
   const listed = delivery();
@@ -220,30 +241,6 @@ it('a change is published when a replica behind the feed shows it', async () => 
   world.service.know('1', 'sold');
   world.clock.advance(10_000);
   expect(await handleWith(confirming(), listed)).toEqual([done('events')]);
-});
-
-it('an advert is fetched again although an older message has its event', async () => {
-  const settled = delivery({ correlationId: 'page-1' });
-  await handle(settled);
-  const listed = delivery({ correlationId: 'page-2' });
-  const again = { kind: 'retry', delayMs: 10_000 };
-  expect(await handleWith(confirming(), settled, listed)).toEqual([again, again]);
-  expect(await handleWith(confirming(), settled)).toEqual([done('events')]);
-});
-
-it.each(['backfill', 'resync', 'audit'] as const)(
-  'an advert is unchanged at once when a %s lists it',
-  async (cause) => {
-    await handle(delivery());
-    expect(await handleWith(confirming(), delivery({ cause }))).toEqual([done('unchanged')]);
-  },
-);
-
-it('an advert is unchanged at once when a clock was 5 h ahead', async () => {
-  await handle(delivery());
-  const listed = delivery();
-  world.clock.advance(-5 * 3_600_000);
-  expect(await handleWith(confirming(), listed)).toEqual([done('unchanged')]);
 });
 
 it.each([
@@ -276,18 +273,6 @@ it.each([
   ];
   expect(summary()).toEqual(before ? [before, ...events] : events);
   expect(world.advertEvents()[number - 1]).toMatchObject({ 'detail-type': 'AdvertUnavailable' });
-});
-
-it('an unknown advert is fetched again after 30 s although a clock was off', async () => {
-  world.service.know('2', 'active');
-  await handle(delivery({ advertId: '2' }));
-  world.service.remove('1');
-  const listed = delivery();
-  await handle(listed);
-  world.clock.advance(-5 * 3_600_000);
-  expect(await handle(listed)).toEqual([{ kind: 'retry', delayMs: 30_000 }]);
-  world.clock.advance(30_000);
-  expect(await handle(listed)).toEqual([done('unavailable')]);
 });
 
 it('an advert is not believed gone while the service answers 404 to all', async () => {
@@ -453,6 +438,35 @@ it('a batch is one log line that leads from its pages to the outcomes', async ()
   expect([events, unchanged, coalesced, deadLettered, redelivered].map(counted)).toEqual([3, 4, 1, 1, 1]);
 });
 
+it('a batch’s log line has each page by itself, with what came again', () => {
+  const of = (message: Partial<ChangedAdvert>, receives: number, verdict: Verdict) => ({
+    ...{ delivery: delivery({ correlationId: 'page-1', ...message }, { receives }), verdict },
+  });
+  const settled = { kind: 'done', outcome: 'events' } as const;
+  const settlements: Settlement[] = [
+    of({}, 1, settled),
+    of({ advertId: '2' }, 2, { kind: 'retry', delayMs: 0 }),
+    of({ advertId: '3' }, 3, { kind: 'hold' }),
+    of({ partnerAccount: 'other' }, 1, { kind: 'forgotten' }),
+    { delivery: alien({ receives: 4 }), verdict: { kind: 'retry', delayMs: 0 } },
+  ];
+
+  expect(settlementsByPage(settlements)).toEqual([
+    {
+      ...{ partnerAccount: 'main', correlationId: 'page-1', redelivered: { 2: 2, 3: 3 } },
+      adverts: { events: ['1'], retry: ['2'], hold: ['3'] },
+    },
+    { partnerAccount: 'other', correlationId: 'page-1', adverts: { forgotten: ['1'] } },
+    { adverts: { retry: [undefined] }, redelivered: { '': 4 } },
+  ]);
+});
+
+it('a batch’s log line has the answers of the service meanwhile', async () => {
+  const take = () => ({ 200: 3 });
+  await handleWith({ answers: { take } as unknown as FanOutDeps['answers'] & object }, delivery());
+  expect(world.observer.lines).toMatchObject([{ fields: { answers: { 200: 3 } } }]);
+});
+
 it('a message that breaks the contract is dead-lettered with what is known', async () => {
   const malformed = { fault: 'malformed-message', at: '2026-11-20T12:00:00.000Z', message: null };
   const unknown = { ...malformed, partnerAccount: null, advertId: null };
@@ -466,21 +480,33 @@ it('a message that breaks the contract is dead-lettered with what is known', asy
   ]);
 });
 
-it('the reason of a dead letter is stored without the ID of its advert', () => {
-  const given = { fault: 'x', reason: 'GET /adverts/7 answered 400: 7 is older than 77' };
+it.each<[string, Partial<Delivery>, string[]]>([
+  ['a newer bridge', { isNewer: true }, ['retry', 'done', 'done', 'retry']],
+  ['nobody', {}, ['done', 'done', 'done', 'dead-letter']],
+])('a message that %s can read keeps those of its advert back', async (_who, own, expected) => {
+  world.service.know('2', 'active');
+  const other = { ...(await world.account()), name: 'other' };
+  const read = async (name: string) => (name === 'other' ? other : world.account(name)) as PartnerAccount;
+  const partnerAccounts = { ...world.fanOutDeps.partnerAccounts, read, recent: read };
+  const about = { partnerAccount: 'main', advertId: '1' };
+  const unread = alien({ flaw: 'form: expected at most 1', about, ...own });
+  const others = [delivery({ advertId: '2' }), delivery({ partnerAccount: 'other' })];
 
-  expect(deadLetterOf(delivery({ advertId: '7' }), given, 0)).toMatchObject({
-    ...{ advertId: '7', reason: 'GET /adverts/ADVERT answered 400: ADVERT is older than 77' },
-  });
+  const verdicts = await handleWith({ partnerAccounts }, delivery(), ...others, unread);
+
+  expect(verdicts.map(({ kind }) => kind)).toEqual(expected);
+  const { isNewer } = own;
+  if (isNewer) expect([verdicts[0], verdicts[3]]).toEqual([retry(0), retry(900_000)]);
+  expect(world.observer.counted(metrics.needsAttention)).toBe(isNewer ? 1 : 0);
+  const fields = { reason: 'form: expected at most 1' };
+  const warnings = world.observer.lines.filter(({ level }) => level === 'warn');
+  expect(warnings).toMatchObject(isNewer ? [{ fields }] : []);
 });
 
-it('a newer bridge’s message stays queued, with those of its advert', async () => {
-  world.service.know('2', 'active');
-  const about = { partnerAccount: 'main', advertId: '1' };
-  const newer = alien({ flaw: 'form: expected at most 1', isNewer: true, about });
-
-  expect(await kinds(delivery(), delivery({ advertId: '2' }), newer)).toEqual(['retry', 'done', 'retry']);
-  expect(world.service.fetched).toEqual(['2']);
+it('a message that came over 300 times is given up before any other work', async () => {
+  await world.partnerAccounts.remove('main');
+  const [verdict] = await handle(delivery({}, { receives: 301 }));
+  expect(verdict).toMatchObject({ deadLetter: { reason: expect.stringContaining('301 times') } });
 });
 
 it('a batch handles only risky messages when one came over 300 times', async () => {
@@ -509,15 +535,18 @@ it('a message is not given up when its advert’s row cannot be written', async 
   ]);
 });
 
-const write = (change: Partial<PartnerAccount>) =>
-  world.partnerAccounts.change('main', (account) => ({ ...account, ...change }));
+const startMs = Date.parse('2026-11-20T12:00:00Z');
+const operatorHold = (forMs: number): Hold => ({ kind: 'operator', since: 0, until: startMs + forMs });
 
 it.each<[string, Partial<PartnerAccount> | undefined, object]>([
   ['connected', {}, done('events')],
   ['on hold for a minute', { holds: [tokenHold(Date.parse('2026-11-20T12:01:00Z'))] }, done('events')],
   ['on hold for longer', { holds: [tokenHold(Date.parse('2026-11-20T12:01:00.001Z'))] }, { kind: 'hold' }],
   ['stopped', stopped('revoked'), { kind: 'hold' }],
+  ['paused by a person for a second', { holds: [operatorHold(1_000)] }, { kind: 'hold' }],
+  ['not paused any more', { holds: [operatorHold(0)] }, done('events')],
   ['of an older generation', { generation: 1 }, { kind: 'retry', delayMs: 5_000 }],
+  ['forgotten in an older one', { generation: 1, forgetting: true }, { kind: 'retry', delayMs: 5_000 }],
   ['of a newer generation', { generation: 2_000_000_000 }, { kind: 'forgotten' }],
   ['being forgotten', { forgetting: true }, { kind: 'forgotten' }],
   ['unknown', undefined, { kind: 'forgotten' }],
@@ -546,19 +575,59 @@ it.each<[string, Partial<PartnerAccount> | undefined, string]>([
   expect(await handleWith({ adverts: { readAdvert } }, delivery())).toMatchObject([{ kind }]);
 });
 
-it.each<[FaultKind, number | undefined, number, object]>([
-  ['paused', 60_001, 60_001, { kind: 'hold' }],
-  ['paused', 1_000, 60_000, { kind: 'retry', delayMs: 60_000 }],
-  ['contract-broken', undefined, 60_001, { kind: 'hold' }],
-  ['operator-paused', 2_000, 0, { kind: 'hold' }],
-])('a fault decides about its message while the bridge pauses: %s, %s, %i', async (...given) => {
-  const [code, retryAfterMs, pausedMs, verdict] = given;
-  fail(code, retryAfterMs === undefined ? {} : { retryAfterMs });
-  const { budgetStore } = world.state;
-  const hold = { kind: 'service', since: 0, until: world.clock.now() + pausedMs } as const;
-  await budgetStore.change((state) => ({ ...state, holds: [hold] }));
+const pauseOf = (forMs: number, kind: Hold['kind'] = 'service'): Hold => ({
+  ...{ kind, since: 0, until: startMs + forMs, forMs },
+});
+/** Of an account whose adverts go one at a time. */
+const alike: Hold = { ...pauseOf(0), fault: 'transient' };
 
-  expect(await handle(delivery())).toEqual([verdict]);
+it.each<[FaultKind, object, Hold[], Hold[], object]>([
+  ['paused', {}, [], [pauseOf(60_001)], hold],
+  ['paused', { retryAfterMs: 1_000 }, [], [pauseOf(60_000)], retry(60_000)],
+  ['contract-broken', {}, [], [pauseOf(60_001)], hold],
+  ['contract-broken', {}, [], [pauseOf(30_000)], retry(30_000)],
+  ['contract-broken', {}, [], [pauseOf(1)], retry(1)],
+  ['contract-broken', {}, [], [pauseOf(0)], retry(750)],
+  ['contract-broken', {}, [pauseOf(60_001)], [], hold],
+  ['contract-broken', {}, [pauseOf(60_001)], [pauseOf(10_000)], hold],
+  ['contract-broken', {}, [pauseOf(10_000)], [pauseOf(60_001)], hold],
+  ['contract-broken', {}, [], [pauseOf(1_000, 'operator')], hold],
+  ['operator-paused', { retryAfterMs: 2_000 }, [], [], hold],
+  ['account-paused', { retryAfterMs: 30_000 }, [], [], retry(3_750)],
+  ['account-paused', {}, [pauseOf(30_000)], [], retry(30_000)],
+  ['account-paused', {}, [alike], [], retry(3_750)],
+  ['transient', { status: 500 }, [alike], [], { ...hold, failedAt: startMs }],
+  ['transient', { status: 500 }, [], [], retry(750)],
+  ['transient', {}, [alike], [], retry(750)],
+  ['transient', { status: 500 }, [pauseOf(0)], [], retry(750)],
+])('a message follows the holds that are stored after %s, %j: %j, %j', async (...given) => {
+  const [code, details, ofAccount, ofBridge, verdict] = given;
+  world.service.state.beforeAdvert = () => {
+    throw new BridgeFault(code, `told to be ${code}`, details);
+  };
+  // The row that was read before the request had no hold.
+  const [account, { read }] = [await world.account(), world.fanOutDeps.partnerAccounts];
+  let reads = 0;
+  const partnerAccounts = {
+    ...world.fanOutDeps.partnerAccounts,
+    read: async (name: string) => (reads++ === 0 ? account : read(name)),
+  };
+  await write({ holds: ofAccount });
+  await world.state.budgetStore.change((state) => ({ ...state, holds: ofBridge }));
+
+  expect(await handleWith({ partnerAccounts }, delivery())).toEqual([verdict]);
+  expect(reads).toBe(code === 'operator-paused' ? 1 : 2);
+});
+
+it.each([
+  [1, retry(3_750)],
+  [2, retry(7_500)],
+  [3, retry(15_000)],
+  [4, retry(15_000)],
+  [5, hold],
+])('a turn that is refused for the %i. time waits ever longer, then aside', async (receives, verdict) => {
+  fail('account-paused', { retryAfterMs: 1 });
+  expect(await handle(delivery({}, { receives }))).toEqual([verdict]);
 });
 
 it('messages stay queued when the pause of the bridge cannot be read', async () => {

@@ -76,13 +76,6 @@ it('a failing message repeats once, then waits aside ever longer', async () => {
   expect(waits).toEqual(seconds.map((length, index) => [index === 0 ? 'retry' : 'hold', length * 1_000]));
 });
 
-it('a message waits aside as long as the service asks, at most six hours', async () => {
-  fail('transient', { status: 503, retryAfterMs: 120_000 });
-  expect(await turnOf(world)).toEqual(['hold', 120_000]);
-  fail('transient', { status: 503, retryAfterMs: dayMs });
-  expect(await turnOf(world)).toEqual(['hold', dayMs / 4]);
-});
-
 it('a message with a transient fault is dead-lettered after a day', async () => {
   fail('transient', { status: 500 });
   const startedAt = world.clock.now();
@@ -213,25 +206,6 @@ it('an advert is known to have failed only when it was asked for', async () => {
   expect(isIll).toEqual([false, false, true, true]);
 });
 
-it('a refused turn comes again in seconds when the trial has ended', async () => {
-  fail('account-paused', { retryAfterMs: 30_000 });
-
-  expect(await turnOf(world)).toEqual(['retry', 3_750]);
-});
-
-it.each<FaultKind>(['paused', 'operator-paused'])(
-  'a message with %s, so never sent, is put aside after a day',
-  async (code) => {
-    fail(code, { retryAfterMs: 1_000 });
-    world.clock.advance(dayMs);
-    const [settlement] = await world.handleBatch();
-
-    expect(settlement?.verdict).toEqual({ kind: 'hold' });
-    expect(await world.state.deadLetters.list()).toEqual([]);
-    expect(await world.books()).toMatchObject({ listed: 1, deadLettered: 0, inFlight: 1 });
-  },
-);
-
 it('the row has tries and fault, outages apart, until an answer succeeds', async () => {
   const tries = async () => {
     const [delivery] = await world.state.queue.receive({ ...many, visibilityMs: 0 });
@@ -271,12 +245,6 @@ it('what waits for the bus is not given up when a clock jumps ahead', async () =
   expect((await turnOf(world))[0]).toBe('retry');
   for (let turn = 0; turn < 100; turn += 1) await turnOf(world);
   expect(await world.state.deadLetters.list()).toHaveLength(1);
-});
-
-it('a wrong path calls for attention', async () => {
-  fail('wrong-path');
-  await world.handleBatch();
-  expect(world.observer.counted(metrics.needsAttention)).toBe(1);
 });
 
 /** Has fan-out handle the message, then waits until it is in the queue again. @returns verdict and length of the wait */
