@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { printableLine } from '../../../shared/domain/text.ts';
 import { heartbeatFileIn, lockFileIn, preparePrivateFile, refuseForeignFolder } from './private-folder.ts';
@@ -16,8 +16,12 @@ const beatMs = 10_000;
 const standstillMs = 30_000;
 
 export interface RunLock {
-  /** Shows others that this process is at work; to be called at least every {@link beatMs}. */
-  beat(nowMs: number): void;
+  /**
+   * Shows others that this process is at work; to be called at least every {@link beatMs}.
+   *
+   * @returns a fault once another run has begun, as it can where file locks do nothing
+   */
+  beat(nowMs: number): StateError | undefined;
   /** How long no run has been at work, or by how much the clock is ahead: nobody can tell these apart. */
   readonly idleMs: number;
   release(): void;
@@ -41,30 +45,37 @@ export function takeRunLock(dir: string, name: string): RunLock {
   try {
     guarded(file, () => lock.exec('BEGIN EXCLUSIVE'));
     const idleMs = Math.max(0, Date.now() - (heartIn(dir)?.beatAt ?? Date.now()));
-    return { idleMs, beat: startHeart(heartbeatFileIn(dir), name), release: () => lock.close() };
+    return { idleMs, beat: startHeart(dir, name), release: () => lock.close() };
   } catch (error) {
     lock.close();
     const isTaken = error instanceof StateError && error.code === 'state-in-use';
-    throw isTaken ? inUse(dir, error) : error;
+    throw isTaken ? inUse(dir, { mend: 'Stop that run first', cause: error }) : error;
   }
 }
 
-function startHeart(file: string, name: string): RunLock['beat'] {
+function startHeart(dir: string, name: string): RunLock['beat'] {
+  const file = heartbeatFileIn(dir);
   guarded(file, () => {
-    rmSync(file, { force: true });
+    if (existsSync(file)) unlinkSync(file);
     writeFileSync(file, name, { mode: 0o600, flag: 'wx' });
   });
+  const own = heartIn(dir)?.run;
   let beatAt = Date.now();
   return (nowMs) => {
-    if (Math.abs(nowMs - beatAt) < beatMs) return;
+    if (Math.abs(nowMs - beatAt) < beatMs) return undefined;
     beatAt = nowMs;
+    if ((heartIn(dir)?.run || own) !== own) return inUse(dir, { mend: shared });
     try {
       utimesSync(file, nowMs / 1000, nowMs / 1000);
     } catch {
       // If the file is missing, nobody takes this process for one that stands still.
     }
+    return undefined;
   };
 }
+
+const shared =
+  'This run ended, because file locks should have kept that one from beginning. Choose a folder on a local disk';
 
 const maxShownChars = 200;
 
@@ -79,10 +90,9 @@ function heartIn(dir: string): { readonly run: string; readonly beatAt: number }
   }
 }
 
-function inUse(dir: string, cause: StateError): StateError {
+function inUse(dir: string, about: { readonly mend: string } & ErrorOptions): StateError {
   const who = heartIn(dir)?.run || 'one that is just starting';
-  const mend = 'Stop that run first';
-  return new StateError('state-in-use', `${dir} is in use by another run: ${who}`, { mend, cause });
+  return new StateError('state-in-use', `${dir} is in use by another run: ${who}`, about);
 }
 
 /**

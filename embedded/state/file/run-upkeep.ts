@@ -12,22 +12,28 @@ export interface Upkeep extends Pick<RunLock, 'beat'> {
   readonly clock: Clock;
   /** Writes the mark (published-mark.ts); a dry run has none. */
   readonly mark: (() => Promise<void>) | undefined;
-  /** Called when the folder is no longer the one that the run has opened: SQLite goes on writing to deleted files. */
-  readonly onReplaced: (fault: StateError) => void;
+  /**
+   * Called when the folder is no longer the one that the run has opened (SQLite goes on writing to deleted files), or
+   * another run uses it too.
+   */
+  readonly onLost: (fault: StateError) => void;
 }
 
 /** What a run does with its folder each second, and once more at its end. The caller has the run lock. */
-export function startUpkeep({ dir, clock, beat, mark, onReplaced }: Upkeep): Loop {
+export function startUpkeep({ dir, clock, beat, mark, onLost }: Upkeep): Loop {
   const file = stateFileIn(dir);
   // Without the lock file, another run could begin.
   const look = () => identityOf(dir, [file, `${file}-wal`, lockFileIn(dir)]);
   const opened = look();
   return startLoop(clock, async (stopping) => {
-    if (look() !== opened) {
-      onReplaced(new StateError('state-replaced', replaced(file), { mend: findOut }));
+    const fault =
+      look() === opened
+        ? beat(clock.now())
+        : new StateError('state-replaced', replaced(file), { mend: findOut });
+    if (fault) {
+      onLost(fault);
       return undefined;
     }
-    beat(clock.now());
     await mark?.();
     return stopping.aborted ? undefined : turnMs;
   });

@@ -35,10 +35,17 @@ const advice = {
     'Check the permissions of the folder and its files, and the free space on the disk',
   ],
   'state-full': ['cannot be written, because its disk is full', 'Make free space on it'],
-  'state-in-use': ['is locked by another process', 'Try again when that process has ended'],
+  'state-in-use': [
+    'is locked by another process',
+    'Try again when that process has ended. If there is none, its file system has no file locks: choose a folder on a local disk',
+  ],
+  'state-not-local': [
+    'cannot be used, because its file system has no file locks or no shared memory',
+    'Choose a folder on a local disk',
+  ],
 } as const;
 
-/** By SQLite's primary result codes: https://sqlite.org/rescode.html */
+/** By SQLite's result codes, the primary ones and some extended ones: https://sqlite.org/rescode.html */
 const codes: Readonly<Record<number, keyof typeof advice>> = {
   3: 'state-not-writable', // PERM
   5: 'state-in-use', // BUSY
@@ -48,19 +55,22 @@ const codes: Readonly<Record<number, keyof typeof advice>> = {
   11: 'state-damaged', // CORRUPT
   13: 'state-full',
   14: 'state-not-writable', // CANTOPEN
+  15: 'state-not-local', // PROTOCOL
   26: 'state-damaged', // NOTADB
+  2314: 'state-not-local', // IOERR_RDLOCK
+  3594: 'state-not-local', // IOERR_CHECKRESERVEDLOCK
+  3850: 'state-not-local', // IOERR_LOCK
+  4874: 'state-full', // IOERR_SHMSIZE: the index of the log could not grow.
+  5130: 'state-not-local', // IOERR_SHMLOCK
+  5386: 'state-not-local', // IOERR_SHMMAP
 };
-
-/** SQLITE_IOERR_SHMSIZE: the index of the log could not grow. */
-const noRoomForIndex = 4874;
 
 /** Returns an error that is not of SQLite or the file system unchanged. */
 function asStateError(error: unknown, file: string): unknown {
   if (!(error instanceof Error) || error instanceof StateError) return error;
   const { errcode, errstr, syscall } = error as { errcode?: number; errstr?: string; syscall?: string };
-  const isFull = errcode === noRoomForIndex || (error as { code?: string }).code === 'ENOSPC';
-  const ofKind = errcode === undefined ? syscall && 'state-not-writable' : codes[errcode & 0xff];
-  const code = isFull ? 'state-full' : ofKind;
+  const ofSystem = (error as { code?: string }).code === 'ENOSPC' ? 'state-full' : 'state-not-writable';
+  const code = errcode === undefined ? syscall && ofSystem : (codes[errcode] ?? codes[errcode & 0xff]);
   if (!code) return error;
   const [says, mend] = advice[code];
   return new StateError(code, `${file} ${says} (${errstr ?? error.message})`, { mend, cause: error });

@@ -138,7 +138,7 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
     clock: systemClock,
     beat: lock.beat,
     mark: dryRun ? undefined : markWriter(target.dir, { lastEvent, makeDurable: state.makeDurable }),
-    onReplaced: (fault) => opened.broken.abort(fault),
+    onLost: (fault) => opened.broken.abort(fault),
   });
   try {
     const fault = await runEmbeddedBridge({

@@ -1,5 +1,7 @@
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { heartbeatFileIn } from '../../../../embedded/state/file/private-folder.ts';
 import { isRunning, newRunId, standstillIn, takeRunLock } from '../../../../embedded/state/file/run-lock.ts';
 import { openEmbeddedState } from '../../../../embedded/state/state.ts';
 import { childProcesses } from '../../../helpers/child-process.ts';
@@ -87,6 +89,21 @@ it('a killed process frees the run lock and all that it had in hand', async () =
   expect(await state.partnerAccounts.read('connecting')).toHaveProperty('refreshing');
   state.close();
   lock.release();
+});
+
+it('a run ends when another begins in spite of its lock', () => {
+  const dir = folder();
+  const first = takeRunLock(dir, 'the first');
+  const begun = Date.now();
+  // As on a network share that is mounted without locks.
+  writeFileSync(heartbeatFileIn(dir), 'the second');
+
+  expect(first.beat(begun)).toBeUndefined();
+  expect(first.beat(begun + 10_000)?.message).toMatch(/another run: the second\. .* a local disk$/);
+  // One that is just beginning may be about to write it.
+  writeFileSync(heartbeatFileIn(dir), '');
+  expect(first.beat(begun + 20_000)).toBeUndefined();
+  first.release();
 });
 
 it('an error names a run that stopped beating, and since when', () => {

@@ -7,6 +7,8 @@ it.each([
   ['SQLite’s IOERR_WRITE', { errcode: 778 }, 'state-not-writable', /bridge\.db cannot be written/],
   ['SQLite’s FULL', { errcode: 13 }, 'state-full', /bridge\.db cannot be written, because its disk is full/],
   ['SQLite’s IOERR_SHMSIZE', { errcode: 4874 }, 'state-full', /free space/],
+  ['SQLite’s IOERR_LOCK', { errcode: 3850 }, 'state-not-local', /no file locks .* a local disk$/],
+  ['SQLite’s IOERR_SHMMAP', { errcode: 5386 }, 'state-not-local', /no shared memory/],
   ['a write to a full disk', { syscall: 'write', code: 'ENOSPC' }, 'state-full', /free space/],
   ['SQLite’s CORRUPT_VTAB', { errcode: 267 }, 'state-damaged', /bridge\.db is damaged/],
   [
