@@ -1,7 +1,14 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { publishOwedEvents, stopped, withToken } from '../../../../functions/refresh-token/account-writes.ts';
+import {
+  endpointAnswered,
+  publishOwedEvents,
+  stopped,
+  withToken,
+} from '../../../../functions/refresh-token/account-writes.ts';
 import type { Hold } from '../../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
+import type { BudgetState } from '../../../../shared/state/budget.ts';
 import { createPartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
 import { createInMemoryEvents } from '../../../fakes/event-publisher.ts';
 import { createInMemoryStore } from '../../../fakes/store.ts';
@@ -114,4 +121,23 @@ it('owed events are published until one is refused, and removed by themselves', 
   await partnerAccounts.change('main', () => account({ owedEvents: ['3'] }));
   await publish();
   expect(await partnerAccounts.read('main')).toEqual(account());
+});
+
+it.each<[string, Partial<BudgetState>, Partial<BudgetState> | undefined]>([
+  ['ends the wait for the endpoint', { renewal: { at: 1, forMs: 2 }, holds: [pause] }, { holds: [pause] }],
+  ['writes nothing when nobody waits', { holds: [tokenHold(9e12)] }, undefined],
+])('a good answer of the token endpoint %s, if that can be stored', async (_rule, before, after) => {
+  const bridge: BudgetState = { nextSlotMs: 7, ...before };
+  let isStored = false;
+  const change = async (rule: (state: BudgetState) => BudgetState) => {
+    await nextTurn();
+    if (after) expect(rule(bridge)).toEqual({ nextSlotMs: 7, ...after });
+    else expect(rule(bridge)).toBe(bridge);
+    isStored = true;
+    throw new Error('throttled');
+  };
+
+  await endpointAnswered({ budgetStore: { change } });
+
+  expect(isStored).toBe(true);
 });

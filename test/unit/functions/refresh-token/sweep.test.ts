@@ -69,10 +69,11 @@ it('a sweep begins with what was unused for longest, five at a time', async () =
 });
 
 it.each([
-  [5_000, 2, []],
-  [4_999, 0, [{ level: 'warn', fields: { count: 2 } }]],
-])('a sweep of %i ms begins %i refreshes, and says what it leaves', async (forMs, begun, lines) => {
-  const { requests, observer } = await swept((nowMs) => ['a', 'b'].map((name) => account(name, nowMs, 0)), {
+  [5_000, ['a', 'b'], 2, []],
+  [4_999, ['a', 'b'], 0, [{ level: 'warn', fields: { count: 2 } }]],
+  [4_999, ['a'], 0, [{ level: 'warn', fields: { count: 1 } }]],
+])('a sweep of %i ms for %j begins %i refreshes, and names the rest', async (forMs, names, begun, lines) => {
+  const { requests, observer } = await swept((nowMs) => names.map((name) => account(name, nowMs, 0)), {
     forMs,
   });
 

@@ -18,6 +18,7 @@ function faultOf(read: () => unknown): BridgeFault {
 }
 const page = { data: ['1'], hasMore: false, nextCursor: 'n' };
 const longId = '90071992547409931';
+const tokens = { access_token: 'a1', refresh_token: 'r1' };
 
 it('an answer may begin with a byte order mark', () => {
   expect(pageIn(answer(`\ufeff${JSON.stringify(page)}`))).toEqual(page);
@@ -62,12 +63,14 @@ it.each<[string, () => unknown, RegExp]>([
     () => advertIn(answer({ data }), '7'),
     /data\.(id|status)/,
   ]),
+  ['nothing but null', () => advertIn(answer('null'), '7'), /expected Object/],
   ['an advert without data', () => advertIn(answer({ id: 7, status: 'new' }), '7'), /data/],
   ['no token at all', () => tokensIn(answer({ scope: 'v2' })), /access_token/],
 ])('an answer with %s is contract-broken, and names the place alone', (_what, read, place) => {
   const fault = faultOf(read);
 
   expect(fault).toMatchObject({ code: 'contract-broken', status: 200 });
+  expect(fault.message).toMatch(/^GET \/x: /);
   expect(fault.message).toMatch(place);
   expect(fault.message).not.toMatch(/hush/);
   expect(fault.message.length).toBeLessThan(200);
@@ -100,6 +103,59 @@ it.each([
 
   if (isSame) expect(read().status).toBe('new');
   else expect(faultOf(read).code).toBe('contract-broken');
+});
+
+it.each([
+  ['{"data":{"id":9007199254740993,"status":"new"}}', '9007199254740993'],
+  ['{"data":{"id" :\n9007199254740993,"status":"new"}}', '9007199254740993'],
+  ['{"data":{"id":999999999999999,"status":"new"}}', '999999999999999'],
+])('an ID of 16 digits and more is exact: %s', (body, id) => {
+  expect(advertIn(answer(body), id).status).toBe('new');
+});
+
+it('an advert is given as it was sent, or not at all when nested too deep', () => {
+  const data = { id: 7, status: 'new', price: 12.5, more: [null, { id: 1 }] };
+  expect(advertIn(answer({ data }), '7').advert?.()).toEqual(data);
+
+  const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+  const { advert } = advertIn(answer(`{"data":{"id":"7","status":"new","x":${deep}}}`), '7');
+  expect(advert?.()).toBeInstanceOf(Secret);
+});
+
+it.each<[string, object, object, string[]]>([
+  [
+    'all fields',
+    { ...tokens, expires_in: '60', scope: 'v2', token_type: 'Bearer' },
+    { ...tokens, expires_in: 60, scope: 'v2', token_type: 'bearer' },
+    [],
+  ],
+  ['an access token alone', { access_token: 'a1' }, { access_token: 'a1' }, []],
+  ['a refresh token alone', { refresh_token: 'r1' }, { refresh_token: 'r1' }, []],
+  ['empty fields', { ...tokens, scope: '', expires_in: null }, tokens, []],
+  [
+    'unusable fields',
+    { ...tokens, scope: 7, expires_in: -1, token_type: {} },
+    tokens,
+    ['expires_in', 'token_type', 'scope'],
+  ],
+  ['an unusable access token', { ...tokens, access_token: 'a b' }, { refresh_token: 'r1' }, ['access_token']],
+  ['a scope with a secret of the request', { ...tokens, scope: secret }, tokens, ['scope']],
+  [
+    'a scope with a token beside it',
+    { ...tokens, access_token: 'access-0123456789', scope: 'access-0123456789' },
+    { ...tokens, access_token: 'access-0123456789' },
+    ['scope'],
+  ],
+])('tokens are read with %s', (_what, body, read, unusable) => {
+  const found = tokensIn(answer(body));
+
+  expect(JSON.parse(JSON.stringify(found.answer))).toEqual(read);
+  expect(found.unusable).toEqual(unusable);
+});
+
+it('an answer without a token is the error in it', () => {
+  const fault = faultOf(() => tokensIn(answer({ error: 'invalid_grant' })));
+  expect(fault).toMatchObject({ code: 'grant-rejected', status: 200, serviceCode: 'invalid_grant' });
 });
 
 it('an ID beyond 2^53 is listed as written, an entry without one as it is', () => {

@@ -176,6 +176,19 @@ it('cleaned text is one line of at most 300 characters', () => {
   );
 });
 
+it.each([
+  ['20 letters and digits are not shown', `a1${'b'.repeat(18)}`, '[redacted]'],
+  ['19 are', `a1${'b'.repeat(17)}`, `a1${'b'.repeat(17)}`],
+  ['letters alone are', 'b'.repeat(30), 'b'.repeat(30)],
+  ['digits alone are', '1'.repeat(30), '1'.repeat(30)],
+  ['4,000 characters are read to the end', `a${' '.repeat(3_998)}b`, 'a b'],
+  ['more are not read', `a${' '.repeat(3_999)}b`, 'a…'],
+  ['their last 64 may be part of a secret', `a${' '.repeat(3_935)}b${' '.repeat(64)}`, 'a…'],
+  ['what stands before these is read', `a${' '.repeat(3_934)}b${' '.repeat(65)}`, 'a b…'],
+])('of a text, %s', (_rule, text, clean) => {
+  expect(cleanText(text, [])).toBe(clean);
+});
+
 it('cleaned text redacts what looks like a token', () => {
   const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U';
 

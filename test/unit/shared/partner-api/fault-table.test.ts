@@ -1,6 +1,11 @@
 import { expect, it } from 'vitest';
 import type { FaultKind } from '../../../../shared/domain/faults.ts';
-import { faultOfAnswer, mayBeCursorRejection } from '../../../../shared/partner-api/error-answers.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
+import {
+  faultOfAnswer,
+  mayBeCursorRejection,
+  readErrorBody,
+} from '../../../../shared/partner-api/error-answers.ts';
 import { type BodyShape, type Endpoint, kindOf } from '../../../../shared/partner-api/fault-table.ts';
 import type { Answer } from '../../../../shared/partner-api/transport.ts';
 import { sentOf } from '../../../helpers/partner-api/fixtures.ts';
@@ -139,6 +144,27 @@ it.each<[object, string | undefined, string]>([
   [{ error: 'a_b', message: 'Why' }, 'a_b', ' a_b (Why)'],
   [{ code: 'a_b', message: 17 }, 'a_b', ' a_b'],
   [{ error: { title: 'invalid_token' } }, 'invalid_token', ' invalid_token'],
+  [{ error: { title: 'Invalid_Token' } }, 'Invalid_Token', ' Invalid_Token'],
+  [{ error: { code: 'a_b', type: 'c_d', title: 'invalid_token' } }, 'a_b', ' a_b (invalid_token)'],
+  [{ error: { type: 'c_d', title: 'invalid_token' } }, 'c_d', ' c_d (invalid_token)'],
+  [{ code: 'a_b', error: 'c_d' }, 'c_d', ' c_d'],
+  [{ code: 'a_b', error: 'Not so' }, 'a_b', ' a_b'],
+  [{ error: 'a_b', error_description: 'Why', message: 'Because' }, 'a_b', ' a_b (Because)'],
+  [{ data: { error: { code: 'a_b' } }, error: { code: 'c_d' } }, 'a_b', ' a_b'],
+  [{ message: 'Why', errors: [{ code: 'a_b' }] }, undefined, ' (Why)'],
+  [{ error: ['a_b'], errors: [] }, undefined, ''],
+  [[{ error: 'a_b' }], undefined, ''],
+  [
+    { error: { title: 'T', detail: 'D', message: 'M', validation: ['x', { title: 'I' }] } },
+    undefined,
+    ' (T; D; M; I)',
+  ],
+  [
+    { error: { validation: [{ field: 'since', title: 'odd', detail: 'late' }] } },
+    undefined,
+    ' (since: late)',
+  ],
+  [{ error: { code: `a${'b'.repeat(63)}` } }, `a${'b'.repeat(63)}`, ` a${'b'.repeat(63)}`],
   [{ error: { title: 'Forbidden' } }, undefined, ' (Forbidden)'],
   [
     { error: { validation: [{ field: 'since', title: 'odd' }, { detail: 'late' }, { field: 'limit' }] } },
@@ -168,6 +194,61 @@ it('a fault has the code of the header when the body has none', () => {
     code: 'scope-insufficient',
     serviceCode: 'insufficient_scope',
   });
+});
+
+it.each<[string, string, object | string, string | undefined]>([
+  ['no code that is not known', 'Bearer error="whatever"', '', undefined],
+  ['no code of another parameter', 'Bearer my_error="invalid_token"', '', undefined],
+  ['the code of the body first', 'Bearer error="invalid_token"', coded('a_b'), 'a_b'],
+])('a fault has %s beside a header', (_what, header, body, serviceCode) => {
+  expect(faultOf('api', 403, body, { 'www-authenticate': header }).serviceCode).toBe(serviceCode);
+});
+
+it('a fault has no code that repeats a secret', () => {
+  const sent = sentOf(coded('hush_hush_0123'), { status: 409, secrets: [new Secret('hush_hush_0123')] });
+
+  const fault = faultOfAnswer(sent, 'api');
+
+  expect([fault.serviceCode, fault.status]).toEqual([undefined, 409]);
+  expect(fault.message).toBe('GET /x answered 409 (Something)');
+});
+
+it.each<[string | undefined, string]>([
+  ['', 'none'],
+  [' \n', 'none'],
+  ['\ufeff', 'none'],
+  [' <html>', 'html'],
+  ['\ufeff<html>', 'html'],
+  ['{"a":1}', 'json'],
+  ['\ufeff {"a":1}\n', 'json'],
+  ['null', 'json'],
+  ['{"a":1', 'other'],
+  ['text', 'other'],
+  [undefined, 'other'],
+])('the body of a fault %j is %s', (body, shape) => {
+  expect(readErrorBody(body).shape).toBe(shape);
+});
+
+it.each<[number, FaultKind]>([
+  [200, 'grant-rejected'],
+  [299, 'grant-rejected'],
+  [300, 'wrong-path'],
+])('an error in a %i of the token endpoint is %s', (status, kind) => {
+  expect(faultOf('token', status, { error: 'invalid_grant' }).code).toBe(kind);
+});
+
+it.each([
+  ['600', undefined, 600_000, undefined],
+  ['600', 600_000, 600_000, undefined],
+  ['601', 600_000, 600_000, 601_000],
+  ['600', 0, undefined, 600_000],
+])('a wait of %s s is at most %s ms', (value, maxMs, retryAfterMs, askedToWaitMs) => {
+  const headers = { 'retry-after': value };
+  const sent = sentOf(coded('rate_limited'), { status: 400, headers, receivedAt: nowMs });
+
+  const fault = faultOfAnswer(sent, 'api', maxMs);
+
+  expect([fault.retryAfterMs, fault.askedToWaitMs]).toEqual([retryAfterMs, askedToWaitMs]);
 });
 
 const later = 'Fri, 20 Nov 2026 12:01:00 GMT';
@@ -202,6 +283,7 @@ it.each<[number, unknown, boolean]>([
   [403, coded('insufficient_scope'), false],
   [400, coded('invalid_token'), false],
   [400, coded('version_header_missing'), false],
+  [400, coded('Unsupported_Version'), false],
   [403, coded('rate_limit_exceeded'), false],
   [429, '', false],
   [500, '', false],

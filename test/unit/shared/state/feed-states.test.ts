@@ -244,3 +244,9 @@ it.each([
   expect(waitOf(feedProblem({ wait: own }), now)).toEqual(isInForce ? own : undefined);
   expect(waitOf(feedProblem(), now)).toBeUndefined();
 });
+
+it('a lease is given on a feed that was registered anew since it was listed', async () => {
+  expect(await ask('a', now, { listed: { lastPolled: now - 9 } })).toMatchObject({
+    etag: expect.any(String),
+  });
+});
