@@ -112,8 +112,9 @@ function doctorLines(checks: readonly CheckResult[]): Line[] {
     { tone: tones[result], text: result.padEnd('warning'.length), rest: `  ${name}: ${says}` },
     ...(mend === null ? [] : mend.split('\n').map((line) => `           ${line}`)),
   ]);
-  const counts = (['fault', 'warning', 'skipped', 'ok'] as const)
-    .map((result) => `${checks.filter((check) => check.result === result).length} ${result}`)
-    .filter((text) => !text.startsWith('0 '));
+  const counts = (['fault', 'warning', 'skipped', 'ok'] as const).flatMap((result) => {
+    const { length } = checks.filter((check) => check.result === result);
+    return length === 0 ? [] : `${length} ${result}`;
+  });
   return [...lines, counts.join(', ')];
 }

@@ -142,10 +142,11 @@ export function mendText({ advice, mend, runbook }: Partial<Finding>): string {
 export function faultProblem(kind: FaultKind, reason: string, options: Mends): Problem | undefined {
   if (!Object.hasOwn(ofAccounts, kind)) return undefined;
   const facts = accountFacts({ name: 'NAME', reason }, kind, options);
-  const found = finding(entryIn(ofAccounts, kind), facts, options);
-  const why = found.says.includes(reason) ? '' : ` (${reason})`;
+  const entry = entryIn(ofAccounts, kind);
+  const why = entry.says.includes('{reason}') ? '' : ' ({reason})';
   // Without the full stop.
-  return [`${found.says.slice(0, -1)}${why}`, mendText(found)];
+  const found = finding({ ...entry, says: `${entry.says.slice(0, -1)}${why}` }, facts, options);
+  return [found.says, mendText(found)];
 }
 
 export const runbookPage = 'docs/operate/runbook.md';

@@ -54,6 +54,11 @@ describe.each(targets)('an error on a $kind bridge', (target) => {
   });
 });
 
+it('a fault gives its reason, also one whose words are in the sentence', () => {
+  const { message } = explained(new BridgeFault('malformed-state', 'data'), local);
+  expect(message).toMatch(/^stored data is damaged \(data\)\. /);
+});
+
 it('the base URL is not blamed when the service answers with its own fault', () => {
   const answered = explained(new BridgeFault('transient', 'GET /x answered 503', { status: 503 }), local);
   const silent = explained(new BridgeFault('transient', 'GET /x: no connection'), local);
