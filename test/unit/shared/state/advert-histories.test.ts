@@ -29,6 +29,29 @@ it.each([complete, first])('a history returns as it was written, with its etag',
   expect(await histories.read(key)).toEqual(written);
 });
 
+it('a history is stored without its etag, and pending only while it is', async () => {
+  const { store, histories } = make();
+  const { etag: _complete, pending: _pending, ...stored } = complete;
+  const written = await histories.write(key, complete);
+  expect(store.findAll('history').map(({ value }) => value)).toEqual([stored]);
+  await histories.write(key, { ...complete, pending: true, etag: written?.etag ?? '' });
+  expect(store.findAll('history').map(({ value }) => value)).toEqual([{ ...stored, pending: true }]);
+});
+
+it.each<[string, object]>([
+  ['a number below zero', { sequence: -1 }],
+  ['half a number of tries', { tries: 1.5 }],
+  ['no status at all', { status: undefined }],
+  ['an empty status', { status: '' }],
+  ['an empty event', { envelope: '' }],
+  ['a newer form', { form: 2 }],
+])('a history with %s is not read', async (_what, change) => {
+  const { store, histories } = make();
+  const { etag: _none, ...value } = { ...complete, ...change };
+  await store.put({ kind: 'history', name: 'main/1763640000/123' }, value, 'absent');
+  await expect(histories.read(key)).rejects.toThrow('history of advert main/1763640000/123');
+});
+
 it('a history is not written over a row that changed, exists or is gone', async () => {
   const { histories } = make();
   const before = (await histories.write(key, first)) ?? first;
@@ -68,4 +91,30 @@ it('published adverts are those of the generation with an event, each once', asy
   const start = await histories.page(key, '', 2);
   expect(start).toMatchObject({ advertIds: ['1'], envelopes: ['1'], next: expect.any(String) });
   expect(await histories.page(key, start.next, 2)).toEqual({ advertIds: ['3', '5'], envelopes: ['3', '5'] });
+});
+
+it.each([
+  [3, undefined],
+  [2, 'main/1763640000/3'],
+])('a page of %i adverts leads to the next one while more follow: %s', async (most, next) => {
+  const { store, histories } = make();
+  for (const advertId of ['1', '3', '5']) await histories.write({ ...key, advertId }, complete);
+  const page = await histories.page(key, '', most);
+  expect(page).toEqual({
+    ...{ advertIds: ['1', '3', '5'].slice(0, most), envelopes: Array(most).fill(complete.envelope) },
+    ...(next && { next }),
+  });
+  expect(await histories.page(key)).toMatchObject({ advertIds: ['1', '3', '5'] });
+  expect(store.findAll('history')).toHaveLength(3);
+});
+
+it('published adverts are without rows that were edited, and other feeds', async () => {
+  const { store, histories } = make();
+  const put = (id: string, value: unknown) =>
+    store.put({ kind: 'history', name: `main/1763640000/${id}` }, value, 'absent');
+  await put('1', null);
+  await put('2', { envelope: 7 });
+  await put('vehicle-3', complete);
+  await put('4', complete);
+  expect(await histories.page(key)).toEqual({ advertIds: ['4'], envelopes: [complete.envelope] });
 });

@@ -1,5 +1,13 @@
 import { beforeEach, expect, it } from 'vitest';
-import { booksKey, type Counts, countInBooks, readBooks } from '../../../../shared/state/books.ts';
+import {
+  bookKeeperOf,
+  booksKey,
+  type Counts,
+  countInBooks,
+  inFlightIn,
+  olderBooksKey,
+  readBooks,
+} from '../../../../shared/state/books.ts';
 import { createFeedStates } from '../../../../shared/state/feed-states.ts';
 import { createProgress } from '../../../../shared/state/progress.ts';
 import { createInMemoryStore } from '../../../fakes/store.ts';
@@ -62,4 +70,65 @@ it('books have nothing in flight when outcomes exceed listed IDs', async () => {
 it('books are not written when there is nothing to add', async () => {
   await add({ deadLettered: 0 });
   expect(await store.get(booksKey('main', 7))).toBeUndefined();
+});
+
+it('books of an outcome are one addition for each generation', async () => {
+  const adds: unknown[] = [];
+  const add = async (...added: unknown[]) => void adds.push(added);
+  await countInBooks({ add }, [
+    [of, { events: 1 }],
+    [{ ...of, generation: 8 }, { deadLettered: -1 }],
+    [of, { events: 2, redelivered: 1 }],
+    [{ ...of, partnerAccount: 'other' }, { events: 0 }],
+    [{ ...of, partnerAccount: 'third' }, { events: 1 }],
+    [{ ...of, partnerAccount: 'third' }, { events: -1 }],
+  ]);
+
+  const keyOf = (generation: number) => ({ kind: 'books', name: `main/${generation}/sums` });
+  expect(adds).toEqual([
+    [keyOf(7), { redelivered: 1, events: 3 }],
+    [keyOf(8), { redelivered: 0, deadLettered: -1 }],
+  ]);
+});
+
+it('books contain the sums that an older release has counted', async () => {
+  await store.put(olderBooksKey('main', 7), { listed: 5, events: 2, redelivered: 1 }, 'absent');
+  await add({ listed: 2, events: 1 });
+  expect(olderBooksKey('main', 7)).toEqual({ kind: 'books', name: 'main/7' });
+  expect(await read()).toMatchObject({ listed: 7, events: 3, redelivered: 1, inFlight: 4 });
+});
+
+it('books that the queue counts do not count again what operations listed', async () => {
+  await createProgress(store, 'backfill').change(of, 50, () => ({}));
+  await add({ listed: 50, events: 10 });
+  expect(await read()).toMatchObject({ listed: 50, inFlight: 40 });
+});
+
+it('books are of one account, whatever other names begin alike', async () => {
+  for (const partnerAccount of ['main2', 'mai']) {
+    await createFeedStates(store).register(feedState({ ...of, partnerAccount }));
+    const name = `${partnerAccount}/adverts`;
+    const { value } = store.find({ kind: 'feed', name }) ?? {};
+    const counts = { listed: 9, malformed: 1, repeated: 1 };
+    store.putWithin({ kind: 'feed', name }, { ...(value as object), counts });
+    await countInBooks(store, [[{ ...of, partnerAccount }, { events: 3 }]]);
+  }
+  expect(await read()).toMatchObject({ listed: 0, events: 0, coalesced: 0, deadLettered: 0 });
+  expect(await readBooks(store, 'main2', 7)).toMatchObject({ listed: 9, events: 3, inFlight: 4 });
+});
+
+it('books are what each world’s queue says beside its own figures', async () => {
+  await add({ listed: 3, events: 1 });
+  const figures = { waiting: 2, deadLetters: 0 };
+  const keeper = bookKeeperOf(store, async () => figures);
+  expect(await keeper.read('main', 7)).toMatchObject({ listed: 3, inFlight: 2 });
+  expect(await keeper.queue()).toBe(figures);
+});
+
+it.each([
+  [{ listed: 9, events: 1, unchanged: 1, coalesced: 1, unavailable: 1, deadLettered: 1 }, 4],
+  [{ listed: 1, events: 2 }, 0],
+  [{}, 0],
+])('in flight is what was listed and has no outcome: %j, %i', (counted, inFlight) => {
+  expect(inFlightIn(counted)).toBe(inFlight);
 });
