@@ -13,7 +13,7 @@ import type { Observer } from '../../shared/ports/observer.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
 import type { BookKeeper } from '../../shared/state/books.ts';
 import type { RowPorts } from '../../shared/state/row-ports.ts';
-import type { StackState } from './printed.ts';
+import type { IdleRun, StackState } from './printed.ts';
 import type { PastMinute } from './stack-state.ts';
 
 /** Returns a function that calls `make` once, on its first call, and gives every caller the same result. */
@@ -35,6 +35,7 @@ export interface LocalHost {
   readonly kind: 'local';
   /** Whether a process runs it. */
   isRunning(): boolean;
+  idleRun(): Promise<IdleRun | null>;
   /** The run that a process holds, but does not come to, with the time of its last beat. */
   standstill(nowMs: number): { readonly run: string; readonly since: number } | undefined;
   /** The disk is full; since when, ms since 1970, if a run waits for room. */

@@ -127,6 +127,12 @@ interface OfStack {
   readonly unseen: readonly string[];
 }
 
+export interface IdleRun {
+  readonly endedAt: string;
+  /** The longest time between the ends of the latest of these runs; null for the first. */
+  readonly everySeconds: number | null;
+}
+
 /** Only a stack has the state of AWS resources. */
 export interface Status extends Partial<OfStack> {
   readonly partnerAccounts: readonly AccountStatus[];
@@ -153,6 +159,8 @@ export interface Status extends Partial<OfStack> {
   // All that follows is of an embedded bridge alone.
   /** Whether a process runs it. */
   readonly isRunning: boolean | undefined;
+  /** The latest run, if it ended by itself (`--until-idle`); otherwise null. */
+  readonly idleRun: IdleRun | null;
   /** The run whose process does not come to its work, and since when; null if it does. */
   readonly standstill: { readonly run: string; readonly since: string } | null;
   /** No room is on the disk of the state; null if there is. */

@@ -33,13 +33,14 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     (kind: 'account' | 'feed'): OnUnreadable =>
     ({ message }, { name }) =>
       unreadableRows.push({ row: `${kind}/${name}`, issue: message });
-  const [accounts, states, queue, budget, activity, stack] = await Promise.all([
+  const [accounts, states, queue, budget, activity, stack, idleRun] = await Promise.all([
     ports.partnerAccounts.list(noteOf('account')),
     ports.feedStates.list(noteOf('feed')),
     ports.bookKeeper.queue(),
     ports.budgetStore.read(),
     ports.activity.read(),
     host.kind === 'stack' ? host.read(nowMs) : undefined,
+    local ? local.idleRun() : null,
   ]);
   const wanted = accounts.filter(({ name }) => only === undefined || name === only);
   const booksOf = new Map<string, Books>();
@@ -88,6 +89,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     unreadable: unreadableRows.map(({ issue }) => issue),
     unreadableRows,
     isRunning,
+    idleRun,
     standstill: standstill ? { run: standstill.run, since: toInstant(standstill.since) } : null,
     fullDisk: fullDisk ? { since: fullDisk.since === undefined ? null : toInstant(fullDisk.since) } : null,
     reusedHistories: local?.reusedHistories(wanted).map(({ name }) => name),

@@ -31,6 +31,7 @@ import { applicationWords, failed, UsageError } from '../../operations/errors.ts
 import { movedTo } from '../../operations/move/moved-to.ts';
 import { pollDepsOf } from '../../operations/resync.ts';
 import { type LocalTarget, localTarget, stackTarget } from '../shared/target.ts';
+import { idleRunsIn } from './idle-runs.ts';
 
 export interface OpenOptions extends Pick<EmbeddedStateOptions, 'onFault'> {
   /** Creates the folder if it does not exist. By default its name may be a mistake. */
@@ -50,6 +51,7 @@ export interface FolderBridge extends Bridge {
   baseUrl(): string | undefined;
   /** @throws {CommandError} if no application was stored yet */
   requireBaseUrl(): string;
+  readonly idleRuns: ReturnType<typeof idleRunsIn>;
   /** Stores the settings of a run for other commands. */
   storeSettings(run: BridgeSettings): Promise<void>;
   /** Closes its state, after the refreshes that run. */
@@ -117,9 +119,11 @@ export async function openFolder(
     return partner;
   });
 
+  const idleRuns = idleRunsIn(state.settings);
   const bridge: FolderBridge = {
     ...state,
     state,
+    idleRuns,
     requireBaseUrl,
     settings,
     service,
@@ -131,6 +135,7 @@ export async function openFolder(
     host: {
       kind: 'local',
       isRunning: () => isRunning(dir),
+      idleRun: idleRuns.last,
       standstill: (nowMs) => standstillIn(dir, nowMs),
       fullDisk: () => (isDiskFull(dir) ? {} : undefined),
       reusedHistories(accounts) {

@@ -85,7 +85,10 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
   const signal = AbortSignal.any([io.untilStopped(), unread, broken]);
   const log = createTextObserver(io.stderr, 'info', { json: true });
   const tell = (text: string) => (jsonLogs ? log.info(text) : say(io, text));
-  if (!dryRun) await bridge.storeSettings(settings);
+  if (!dryRun) {
+    await bridge.storeSettings(settings);
+    await bridge.idleRuns.begin();
+  }
   const host: LocalHost = {
     ...bridge.host,
     ...state,
@@ -174,6 +177,8 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
     }
     // A fault during the stop is caused by the stop.
     if (fault && !signal.aborted) throw fault;
+    const isIdle = untilIdle && !dryRun && !signal.aborted && undelivered.length === 0;
+    if (isIdle) await bridge.idleRuns.end(systemClock.now());
     const { findings } = await look();
     const failing = findings.filter(({ what, partnerAccount }) => what === 'held' && partnerAccount !== null);
     if (untilIdle && !signal.aborted) for (const { says } of failing) tell(says);

@@ -1,13 +1,14 @@
 /** Looks at the facts of `status`: each returns the facts of a problem, for its sentence in problems.json. */
 
 import { kindOfReader } from '../../../embedded/state/event-log.ts';
+import { isYoung } from '../../../shared/domain/clock.ts';
 import { type FindingOptions, type Found, maxNames } from '../../../shared/findings/finding.ts';
 import type { Mends } from '../../../shared/findings/sentences.ts';
 import { sumOf } from '../../../shared/ports/store.ts';
 import { heldMs } from '../account-status.ts';
 import { applicationWords, namesText } from '../errors.ts';
 import { duration } from '../figures.ts';
-import type { AccountStatus, PrintedPause, ResourceFault, Status } from '../printed.ts';
+import type { AccountStatus, IdleRun, PrintedPause, ResourceFault, Status } from '../printed.ts';
 
 type Look = (status: Status, options: FindingOptions) => Found | readonly Found[] | false;
 
@@ -22,6 +23,8 @@ const lateSeconds = 45;
 const maxPauseMs = 60_000;
 /** The part of the events that may wait for a reader of which it is told. */
 const nearlyFull = 0.8;
+/** A run may take so much longer than the one before. */
+const runMs = 60_000;
 /** Fewer bad answers in two minutes may be those of a single advert. */
 const manyAnswers = 5;
 
@@ -31,6 +34,10 @@ function badAnswersText({ answers }: Status, nowMs: number): string {
   if (!counts.some(([kind, number]) => kind !== 'ok' && number >= manyAnswers)) return '';
   return counts.map(([kind, number]) => `${number} ${kind}`).join(', ');
 }
+
+/** Whether something, such as cron, starts runs, and has not missed two: what starts them is not known. */
+const isBetweenRuns = ({ endedAt, everySeconds }: IdleRun, nowMs: number): boolean =>
+  everySeconds !== null && isYoung(Date.parse(endedAt), nowMs, 2 * everySeconds * 1000 + runMs);
 
 export const resourceFound = ({ of: what, code: entry, facts }: ResourceFault): Found => ({
   ...facts,
@@ -49,12 +56,16 @@ export const looks: Readonly<Record<string, Look>> = {
   },
   'older-copy': ({ reusedHistories: names = [] }) =>
     names.length > 0 && { names: namesText(names, maxNames) },
-  'not-running'({ isRunning, partnerAccounts, lastDrain: since, reusedHistories = [] }) {
+  'not-running'(status, { nowMs }) {
+    const { isRunning, partnerAccounts, lastDrain: since, reusedHistories = [], idleRun } = status;
     // A run does nothing for the others.
     const served = partnerAccounts.filter(({ state, paused }) => state !== 'stopped' && paused === null);
     if (isRunning !== false || served.length === 0 || reusedHistories.length > 0) return false;
     const waiting = changesInFlight(served);
-    return { since, changes: changes(waiting), severity: waiting > 0 ? 'fault' : 'attention' };
+    const facts = { changes: changes(waiting), idleAt: idleRun?.endedAt };
+    if (idleRun && isBetweenRuns(idleRun, nowMs))
+      return { ...facts, every: duration(idleRun.everySeconds ?? 0), entry: 'between-runs' };
+    return { ...facts, since, severity: waiting > 0 ? 'fault' : 'attention' };
   },
   'not-responding': ({ standstill }) => standstill !== null && standstill,
   'disk-full': ({ fullDisk }) => fullDisk !== null && fullDisk,

@@ -40,7 +40,7 @@ it('run refuses an older copy, as status says, until a new history begins', asyn
 
   await run('connect --all --new-history --since 2026-01-01T00:00:00Z');
   expect((await run(untilIdle)).exitCode).toBe(0);
-  expect((await status()).findings).toMatchObject([{ what: 'not-running', severity: 'attention' }]);
+  expect((await status()).findings).toMatchObject([{ what: 'not-running' }]);
 });
 
 it('run warns and goes on when a missing mark hides an older copy', async () => {

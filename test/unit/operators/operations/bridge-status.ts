@@ -31,6 +31,7 @@ export interface GivenStatus {
 const running: LocalHost = {
   kind: 'local',
   isRunning: () => true,
+  idleRun: async () => null,
   standstill: () => undefined,
   fullDisk: () => undefined,
   reusedHistories: () => [],

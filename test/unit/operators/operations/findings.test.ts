@@ -93,6 +93,10 @@ const paused429 = (since: number, until: number): Given => ({
   holds: [{ ...serviceHold('service', nowMs + until), since: nowMs + since }],
 });
 const idle: Given = { host: { isRunning: () => false } };
+/** No process runs it: the latest run ended by itself so long ago, and they come every ten minutes. */
+const betweenRuns = (agoMs: number, everySeconds: number | null = 600): Given => ({
+  host: { ...idle.host, idleRun: async () => ({ endedAt: at(-agoMs), everySeconds }) },
+});
 const waiting = (number: number, ms: number) => ({ queue: { waiting: number, oldestListedAt: at(ms) } });
 const resourceFacts = {
   name: 'x',
@@ -128,6 +132,9 @@ const rules: readonly [string, Given, string, RegExp | null][] = [
     { ...idle, ports: { bookKeeper: booksWith(3, at(-6 * minute)) } },
     ...(['not-running fault', /run$/] as const),
   ],
+  ['no process between two regular runs', betweenRuns(21 * minute), 'not-running note', null],
+  ['no process after two missed runs', betweenRuns(21 * minute + 1), 'not-running attention', /run$/],
+  ['no process after a first run', betweenRuns(0, null), 'not-running attention', /run$/],
   ['an open circuit', circuit(minute), 'circuit fault', /resume --early/],
   ['a circuit on trial', circuit(-1), 'circuit fault', /resume --early/],
   ['429', paused429(0, minute), 'rate-limited note', /resume --early/],
@@ -421,6 +428,7 @@ describe('the first line of status', () => {
     ['there is one fault', { holds: [lasting] }, /^Not delivering since 2026-11-20T11:59:00.000Z: /],
     ['there is 429', paused429(0, minute), /^Late since .*T12:01:00/],
     ['nobody runs it', idle, /^Not delivering: No process/],
+    ['it runs regularly', betweenRuns(minute), /^Delivering, but not what changed after the last run\.$/],
     [
       'nobody runs it any more',
       { ...idle, feed: { lastPolled: nowMs - minute } },

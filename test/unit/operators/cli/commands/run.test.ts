@@ -24,6 +24,22 @@ it('run --until-idle prints one line an event, and next time only new ones', asy
   expect((await status()).partnerAccounts[0].books).toMatchObject({ listed: 26, events: 26, inFlight: 0 });
 });
 
+it('status expects the next run --until-idle once two have ended idle', async () => {
+  const { run, runUntilIdle } = await startConnected();
+  const looked = async () => {
+    const { exitCode, stdout } = await run('status');
+    return [exitCode, stdout.match(/^Delivering, .*|ended at|: nothing is polled\. W/)?.[0]];
+  };
+  const isMissed = [3, ': nothing is polled. W'];
+  expect(await looked()).toEqual(isMissed);
+  await runUntilIdle();
+  expect(await looked()).toEqual([3, 'ended at']);
+  await runUntilIdle();
+  expect(await looked()).toEqual([0, 'Delivering, but not what changed after the last run.']);
+  await run('run', { signal: AbortSignal.abort() });
+  expect(await looked()).toEqual(isMissed);
+});
+
 it('run publishes only chosen statuses, with chosen fields', async () => {
   const { sandbox, runUntilIdle } = await startConnected();
   const [advertId = ''] = sandbox.control.createAdverts(2);
