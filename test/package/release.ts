@@ -11,7 +11,9 @@ export async function makeRelease(
 ): Promise<{ readonly made: string; readonly version: string }> {
   const copy = join(folder, 'repository');
   const git = (...args: string[]) => succeeds(copy, {}, 'git', ...args);
-  const release = (...args: string[]) => run(copy, {}, process.execPath, 'tools/release/release.ts', ...args);
+  const noScripts = { npm_config_ignore_scripts: 'true' };
+  const release = (...args: string[]) =>
+    run(copy, noScripts, process.execPath, 'tools/release/release.ts', ...args);
   const { version: last } = JSON.parse(await readFile(join(repository, 'package.json'), 'utf8'));
   const [major, minor] = last.split('.').map(Number);
   const version = `${major}.${minor + 1}.0`;

@@ -107,7 +107,9 @@ function setVersion(): void {
 function pack(): void {
   rmSync(inRepository(folder), { recursive: true, force: true });
   mkdirSync(inRepository(folder), { recursive: true });
-  const into = ['--loglevel=error', '--pack-destination', folder];
+  // Not by npm, which runs no prepack where its configuration says `ignore-scripts=true`.
+  run(process.execPath, 'tools/release/build-package.ts');
+  const into = ['--ignore-scripts', '--loglevel=error', '--pack-destination', folder];
   run('npm', 'pack', ...into);
   run('npm', 'pack', `./${kitFolder}`, ...into);
   writePythonWheel(repository, inRepository(folder));
