@@ -138,7 +138,7 @@ it.each([
   [55_000, 1],
   [55_001, 2],
   [-1, 2],
-])('a message of an account that fails alike tries again after a minute: %i ms', async (ms, tries) => {
+])('an account whose adverts fail alike has a try each minute: %i ms', async (ms, tries) => {
   holds.main = [hold(-1, alike)];
   await put('main', 5);
   const release = createRelease(deps);

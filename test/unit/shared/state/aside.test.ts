@@ -164,7 +164,7 @@ it('messages aside come back in their order when nothing keeps them', async () =
   expect(first).toMatchObject({ key: { kind: 'aside', name: 'main/1:_:123' }, etag });
 });
 
-it('messages aside that wait for long are counted, not those of a wrong clock', async () => {
+it('messages with a long wait are counted, not those of a wrong clock', async () => {
   const { aside } = await asideOf({
     a: [hold()],
     b: [hold(wait(nowMs, quarterMs))],
