@@ -381,12 +381,12 @@ it('a call is refused at once, unreserved, when no slot precedes its end', async
 it('an unreachable store is a passing fault, and limiting goes on after it', async () => {
   const { clock, rateLimiter, store } = setUp();
   const { change } = store;
+  // Whoever reserves reads the row by that.
+  store.read = () => Promise.reject(new Error('not read'));
   store.change = () => Promise.reject(new Error('table gone'));
 
   const faults = await Promise.all([1, 2].map(() => faultOf(rateLimiter.enter('a', farMs))));
   store.change = change;
-  // Whoever reserves reads the row by that.
-  store.read = () => Promise.reject(new Error('not read'));
 
   expect(faults.map(({ code }) => code)).toEqual(['transient', 'transient']);
   expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toEqual([0]);
