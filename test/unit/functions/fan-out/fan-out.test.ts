@@ -630,6 +630,14 @@ it.each([
   expect(await handle(delivery({}, { receives }))).toEqual([verdict]);
 });
 
+it.each([
+  [0, retry(2_500)],
+  [1, retry(5_000)],
+])('half of the wait of a turn that is refused is by chance: %i', async (chance, verdict) => {
+  fail('account-paused');
+  expect(await handleWith({ random: () => chance }, delivery())).toEqual([verdict]);
+});
+
 it('messages stay queued when the pause of the bridge cannot be read', async () => {
   fail('paused', { retryAfterMs: 2 * minuteMs });
   const budgetStore = { read: () => Promise.reject(new Error('throttled')) };

@@ -336,6 +336,8 @@ interface Given {
   readonly isOtherWell?: boolean | null;
   readonly isUncountable?: boolean;
   readonly fetchMs?: number;
+  /** What is drawn. Default: 0.5 */
+  readonly chance?: number;
 }
 const rowKey = async () =>
   ({
@@ -348,7 +350,15 @@ const rowNow = async () => world.state.advertHistories.read(await rowKey());
 
 /** Has two messages of an advert fail, the second of which was received fifty times. */
 async function failing(code: FaultKind, details: Details, given: Given = {}) {
-  const { receives = 1, ageMs = 0, failed, isAlike = false, isOtherWell = true, fetchMs = 10_000 } = given;
+  const {
+    receives = 1,
+    ageMs = 0,
+    failed,
+    isAlike = false,
+    isOtherWell = true,
+    fetchMs = 10_000,
+    chance = 0.5,
+  } = given;
   const key = await rowKey();
   const row = { sequence: 0, status: null, pending: false, ...given.row, etag: 'absent' };
   if (given.row) await world.state.advertHistories.write(key, row);
@@ -360,7 +370,7 @@ async function failing(code: FaultKind, details: Details, given: Given = {}) {
   const group: Group = [of(failed ? { failed } : {}, receives), of({}, 50)];
   const asked: unknown[] = [];
   const deps: AdvertDeps = {
-    ...world.fanOutDeps,
+    ...{ ...world.fanOutDeps, random: () => chance },
     settings: { ...world.fanOutDeps.settings, fetchMs },
     witness: {
       answeredWell: async () => undefined,
@@ -476,6 +486,16 @@ it.each<[FaultKind, Details, number | { forMs: number } | 'failedAt' | 'plain', 
       ? { kind: 'hold', wait: { dueMs: now + wait.forMs, forMs: wait.forMs } }
       : { failedAt, plain }[wait];
   expect(verdicts).toEqual([verdict, verdict]);
+});
+
+it.each([
+  [0, 500, 15_000],
+  [1, 1_000, 30_000],
+])('at most half of a wait is by chance: %i', async (chance, inQueueMs, forMs) => {
+  const [first] = (await failing('transient', of(500), { chance })).verdicts;
+  expect(first).toEqual({ kind: 'retry', delayMs: inQueueMs });
+  const [second] = (await failing('transient', of(500), { chance, receives: 2 })).verdicts;
+  expect(second).toMatchObject({ kind: 'hold', wait: { forMs } });
 });
 
 it('a message waits for a good answer, and as long as the service asks', async () => {
