@@ -52,6 +52,7 @@ it.each([
   const key = { kind, name: 'main/1' };
   await putRow(store, { key, value: 'first' });
   const before = store.find(key);
+  expect(before?.etag).toBe('write 1');
   await putRow(store, { key, value: 'second' });
 
   expect(store.find(key)?.value).toBe(kept);
