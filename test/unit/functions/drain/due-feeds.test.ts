@@ -146,7 +146,7 @@ it.each<[string, Partial<PartnerAccount>, Partial<FeedState>[], object, number]>
   );
 });
 
-it('a round of one account has no other feed, and each unreadable row is reported', async () => {
+it('a round of one account has no other feed; unreadable rows are reported', async () => {
   const accounts = [account(), account({ name: 'other', ...stopped('scope-insufficient') })];
   const states = [feed({ partnerAccount: 'other' }), feed()];
   expect(await sort(accounts, states, { only: 'main' })).toMatchObject({ due: ['main'], stopped: [] });

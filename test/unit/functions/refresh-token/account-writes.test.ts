@@ -99,7 +99,7 @@ it('a newer token is announced if its stop was', () => {
   ]);
 });
 
-it('owed events are published until one is refused, and removed by themselves', async () => {
+it('owed events are published until one is refused, and removed singly', async () => {
   const partnerAccounts = createPartnerAccounts(createInMemoryStore());
   const bus = createInMemoryEvents();
   const observer = createRecordingObserver();

@@ -210,7 +210,7 @@ it.each([
   expect(holdOf(await world.account(), 'token') !== undefined).toBe(isHeld);
 });
 
-it('a token is renewed although the answers of the service hold the account', async () => {
+it('a token is renewed although bad answers hold the account', async () => {
   const hold = { ...tokenHold(world.clock.now() + minuteMs), fault: 'token-rejected' };
   await world.partnerAccounts.change('main', (account) => withHold(account, hold));
 

@@ -142,7 +142,7 @@ it.each<[string, StoredPair, object, boolean]>([
   expect(clock.slept).toEqual([]);
 });
 
-it('the newest pair is the named one, and none is that of an account without', async () => {
+it('the newest pair is the one that the account’s row names, if any', async () => {
   const named = pairAfter(undefined);
 
   expect(await vaultOf({ 1: named }).find()).toEqual({ version: '1', pair: named, isLatest: true });

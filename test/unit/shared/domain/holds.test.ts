@@ -57,7 +57,7 @@ const weights: readonly Hold[] = [
   ...[held('token'), held('circuit', 3), held('service', 2)],
 ];
 it.each(weights.slice(1).map((lighter, at) => [weights[at] as Hold, lighter] as const))(
-  'a stop, then an operator’s hold, then the one that ends last counts: %j, %j',
+  'stops count first, then operators’ holds, then the last to end: %j, %j',
   (heavier, lighter) => {
     for (const [bridge, account] of [
       [[heavier], [lighter]],

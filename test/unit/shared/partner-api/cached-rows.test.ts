@@ -91,7 +91,7 @@ it('callers at once share one look, whose failure is not shared later', async ()
   expect(stored.accesses).toBe(4);
 });
 
-it('a recent row is looked for only if it is too old, also of an unknown name', async () => {
+it('a row is read again only if it is too old, also of an unknown name', async () => {
   const { rows, stored, clock } = setUp();
   stored.row = undefined;
   for (const accesses of [1, 1]) {
@@ -157,7 +157,7 @@ it('the row of the bridge is read again a second after its answer', async () => 
   }
 });
 
-it('a change of the bridge’s row holds here at once, even if it is not stored', async () => {
+it('a change of the bridge’s row holds here even if it is not stored', async () => {
   const { accesses, budget, end } = setUpBudget();
   const change = budget.change((state) => ({ ...state, ...held }));
   expect(budget.state).toEqual({ ...freshBudget, ...held });
@@ -202,7 +202,7 @@ it.each(['refresh', 'reserve'] as const)(
   },
 );
 
-it('a hold that ended here does not come back with a read that began before', async () => {
+it('a hold that ended here does not come back with an earlier read', async () => {
   const { budget, end } = setUpBudget();
   const first = budget.refresh();
   end(0, held);

@@ -276,7 +276,7 @@ it.each<[string, Outcome[], number, number[], number]>([
   expect(log.filter((line) => line.startsWith('sent'))).toHaveLength(sends);
 });
 
-it('a request is sent once after a fault of its resource, until one is good', async () => {
+it('after a fault, a resource is asked for once until an answer is good', async () => {
   const bad = answer(500);
   const { ask, log } = setUp([bad, bad, bad, bad, answer(), answer(), bad, bad, bad]);
   const sends = async (resource: string) => {

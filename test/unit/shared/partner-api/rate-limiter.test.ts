@@ -203,17 +203,14 @@ it.each([
   // At low rates, slots are further apart and usable for longer.
   [0.5, 2_100, 80],
   [0.1, 10_500, 400],
-])(
-  'a slot at %d requests a second comes %i ms after another and lasts %i ms',
-  async (rate, everyMs, usableMs) => {
-    const { clock, rateLimiter } = setUp({ maxRequestsPerSecond: rate });
-    const calls = [rateLimiter.enter('a', farMs), rateLimiter.enter('b', farMs)];
-    await clock.run();
+])('slots at %d requests a second are %i ms apart and last %i ms', async (rate, everyMs, usableMs) => {
+  const { clock, rateLimiter } = setUp({ maxRequestsPerSecond: rate });
+  const calls = [rateLimiter.enter('a', farMs), rateLimiter.enter('b', farMs)];
+  await clock.run();
 
-    expect(await Promise.all(calls)).toEqual([startMs + usableMs, startMs + everyMs + usableMs]);
-    expect(clock.now()).toBe(startMs + everyMs);
-  },
-);
+  expect(await Promise.all(calls)).toEqual([startMs + usableMs, startMs + everyMs + usableMs]);
+  expect(clock.now()).toBe(startMs + everyMs);
+});
 
 it.each([
   // Used at the very end of its time, or lost, so that the next one is taken.
@@ -323,7 +320,7 @@ it.each([
   await Promise.all(before);
 });
 
-it('calls that have waited in vain are refused, and the others keep their order', async () => {
+it('calls that waited in vain are refused, and others keep their order', async () => {
   const { clock, rateLimiter } = setUp();
   const ends: [string, number][] = [
     ['a', 0],

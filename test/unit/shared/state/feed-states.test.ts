@@ -245,7 +245,7 @@ it.each([
   expect(waitOf(feedProblem(), now)).toBeUndefined();
 });
 
-it('a lease is given on a feed that was registered anew since it was listed', async () => {
+it('a feed that was registered anew since it was listed can be leased', async () => {
   expect(await ask('a', now, { listed: { lastPolled: now - 9 } })).toMatchObject({
     etag: expect.any(String),
   });
