@@ -64,6 +64,7 @@ it.each<[string, () => unknown, RegExp]>([
     /data\.(id|status)/,
   ]),
   ['nothing but null', () => advertIn(answer('null'), '7'), /expected Object/],
+  ['an advert in a list', () => advertIn(answer({ data: [{ id: 7, status: 'new' }] }), '7'), /data/],
   ['an advert without data', () => advertIn(answer({ id: 7, status: 'new' }), '7'), /data/],
   ['no token at all', () => tokensIn(answer({ scope: 'v2' })), /access_token/],
 ])('an answer with %s is contract-broken, and names the place alone', (_what, read, place) => {
@@ -142,8 +143,8 @@ it.each<[string, object, object, string[]]>([
   ['a scope with a secret of the request', { ...tokens, scope: secret }, tokens, ['scope']],
   [
     'a scope with a token beside it',
-    { ...tokens, access_token: 'access-0123456789', scope: 'access-0123456789' },
-    { ...tokens, access_token: 'access-0123456789' },
+    { ...tokens, access_token: 'token-abcdefghijk', scope: 'token-abcdefghijk' },
+    { ...tokens, access_token: 'token-abcdefghijk' },
     ['scope'],
   ],
 ])('tokens are read with %s', (_what, body, read, unusable) => {

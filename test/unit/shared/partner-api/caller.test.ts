@@ -27,7 +27,8 @@ function setUp(
   const rateLimiter = {
     async enter(resource: string, deadlineMs: number) {
       log.push(`slot for ${resource}`);
-      expect(deadlineMs).toBeGreaterThan(0);
+      // That of the request, which has a minute at most.
+      expect(deadlineMs).toBeLessThanOrEqual(clock.now() + 60_000);
       clock.advance(takesMs);
       return slots.shift() ?? Number.POSITIVE_INFINITY;
     },
@@ -193,11 +194,12 @@ it('an answer is good although the proof of the base URL cannot be stored', asyn
 });
 
 it('an answer is evidence of its account, with the time of its request', async () => {
-  const { ask, evidence, clock } = setUp([answer(403)], { takesMs: 500 });
+  const { ask, evidence, clock } = setUp([answer(429, { 'retry-after': '61' })], { takesMs: 500 });
   const sentAt = clock.now() + 500;
 
   const fault = await ask();
 
+  expect(fault).toMatchObject({ retryAfterMs: 60_000, askedToWaitMs: 61_000 });
   expect(evidence).toEqual([{ account: 'main', resource: '7', fault, sentAt }]);
 });
 
