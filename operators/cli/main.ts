@@ -16,6 +16,9 @@ function untilStopped(): AbortSignal {
       stopping.abort();
     });
   }
+  // The end of a terminal. Node forgets that `nohup` has ignored it, which leaves no terminal as standard input; log rotation
+  // sends it to services.
+  process.on('SIGHUP', () => stdin.isTTY && stopping.abort());
   // npm does not forward a signal to this process, which then gets another parent.
   const { ppid } = process;
   const look = () => process.ppid !== ppid && stopping.abort();

@@ -95,7 +95,8 @@ export async function startServer(options: ServerOptions): Promise<ConsoleServer
 
   /** Why the request is refused. @param isAsset it asks for a file of the page, in which nothing is secret */
   function refusal(request: IncomingMessage, isAsset: boolean): string | undefined {
-    if (!isOwnHost(request)) return 'this server has another name';
+    if (!isOwnHost(request))
+      return `open http://${host}:${port} (through ssh, forward the same port: -L ${port}:${host}:${port})`;
     const { authorization = '', cookie: cookies = '' } = request.headers;
     const isKnown = cookies.split(';').some((one) => isSame(one.trim(), cookie));
     const hasKey = isSame(authorization, `Bearer ${key}`);

@@ -11,7 +11,7 @@ terminal; JSON, as subscribers get it, otherwise, and with --json. A deployed st
 schedule. Every setting of the bridge is an option too, such as --poll-seconds 5:
 docs/operate/deploy.md#settings
 
-SIGTERM and SIGINT end it when what is in hand is done, with exit code 0. So does a reader of standard output
+SIGTERM and SIGINT end it when what is in hand is done, with exit code 0. So does a terminal or reader of output
 that goes away; the next run writes what it did not take. Webhooks are signed: \`$0 webhook
 --help\`
 

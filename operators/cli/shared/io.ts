@@ -11,8 +11,8 @@ export interface Io {
   readonly stderr: Writable & { readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
   /**
-   * Aborted by SIGINT or SIGTERM, or when the npm process that started this one has ended. Only for commands that still
-   * have to finish something then: until a command calls this, signals end the process as usual.
+   * Aborted by SIGINT or SIGTERM, or when its terminal or the npm process that started it has ended. Only for commands that
+   * still have to finish something then: until a command calls this, signals end the process as usual.
    */
   untilStopped(): AbortSignal;
 }

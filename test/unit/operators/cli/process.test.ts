@@ -1,7 +1,9 @@
 /** Tests that need a separate process: signals, a reader that ends, the real standard streams. */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { expect, it, onTestFinished } from 'vitest';
+import { heartbeatFileIn } from '../../../../embedded/state/file/private-folder.ts';
 import { startConnected, startLocal } from './local-bridge.ts';
 import { hasTerminal, start, startByNpm, startOnTerminal } from './process.ts';
 
@@ -44,6 +46,32 @@ it.each(['SIGTERM', 'SIGINT'] as const)('a run ends with 0 on %s', async (signal
   child.kill(signal);
 
   expect(await ended).toMatchObject({ code: 0, signal: null });
+});
+
+it('a run without a terminal goes on after SIGHUP', async () => {
+  const { sandbox, dir } = await startConnected();
+  sandbox.control.createAdverts(1);
+  const { child, ended } = start(`run --local ${dir} --poll-seconds 1`);
+  await firstOutput(child);
+
+  child.kill('SIGHUP');
+  const [advertId] = sandbox.control.createAdverts(1);
+
+  expect(await firstOutput(child)).toContain(`"advertId":"${advertId}"`);
+  child.kill('SIGTERM');
+  expect(await ended).toMatchObject({ code: 0 });
+});
+
+it.skipIf(!hasTerminal)('a run ends with 0 when its terminal is closed', async () => {
+  const { sandbox, dir } = await startConnected();
+  sandbox.control.createAdverts(1);
+  const { child, ended } = startOnTerminal(`run --local ${dir}`);
+  await firstOutput(child);
+  const [, pid] = /^pid (\d+) /.exec(readFileSync(heartbeatFileIn(dir), 'utf8')) ?? [];
+
+  process.kill(Number(pid), 'SIGHUP');
+
+  expect(await ended).toMatchObject({ code: 0 });
 });
 
 it('a run ends when npm, which does not hand on SIGTERM, has gone', async () => {

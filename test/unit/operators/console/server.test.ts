@@ -120,6 +120,11 @@ it.each<[string, Headers, ((headers: Headers) => Promise<Answer>)?]>([
   expect(acted).toEqual([]);
 });
 
+it('the console names its address when another port is forwarded to it', async () => {
+  const { status, body } = await ask('', { ...own(), host: '127.0.0.1:9000' });
+  expect([status, body]).toEqual([403, expect.stringContaining(`open http://127.0.0.1:${port} `)]);
+});
+
 it('the console refuses changes when it is read-only', async () => {
   await server.close();
   await start(true);
