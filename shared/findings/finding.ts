@@ -20,6 +20,8 @@ export interface Finding {
   readonly advice: string | null;
   /** The command or the page that mends it; null when it ends by itself. */
   readonly mend: string | null;
+  /** The same, if it is a page. */
+  readonly page: string | null;
   /** Section of docs/operate/runbook.md. */
   readonly runbook: string | null;
 }

@@ -39,9 +39,9 @@ export function Findings({ findings }: { findings: readonly Finding[] }) {
   return html`<section aria-labelledby="findings">
     <h2 id="findings">What was found</h2>
     <ul class="findings">${shown.map(
-      ({ severity, says, advice, mend, since, runbook }) => html`<li class=${severity}>
+      ({ severity, says, advice, mend, page, since, runbook }) => html`<li class=${severity}>
         <strong>${severity}</strong> ${withCode([says, advice].filter(Boolean).join(' '))}${since && html` <span class="reason">since ${time(since)}</span>`}
-        ${mend && html`<p class="command"><code>${printableLines(mend)}</code></p>`}${runbook && html`<p class="reason">docs/operate/runbook.md#${runbook}</p>`}
+        ${mend && html`<p class="command">${page ?? html`<code>${printableLines(mend)}</code>`}</p>`}${runbook && html`<p class="reason">docs/operate/runbook.md#${runbook}</p>`}
       </li>`,
     )}</ul>
   </section>`;

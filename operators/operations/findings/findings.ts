@@ -20,10 +20,8 @@ interface Entry extends Pick<Finding, 'severity' | 'says'> {
   readonly stops?: Finding['stops'];
   readonly runbook?: NonNullable<Finding['runbook']>;
   readonly advice?: string;
-  /** The words of a command for this bridge that mends it. */
-  readonly command?: string;
-  /** Another command, or a page. */
-  readonly mend?: Remedy;
+  readonly command?: Remedy;
+  readonly page?: string;
   /** Which fact of the account says since when. */
   readonly since?: 'hold' | 'paused' | 'lastSuccess';
 }
@@ -77,7 +75,6 @@ const alarmFacts = { lag: duration(maxLagSeconds), late: duration(lateAfterSecon
 
 function finding(entry: Entry, found: Found, mends: Mends): Finding {
   const { what = '', partnerAccount = null, since = null, severity = entry.severity } = found;
-  const mend = entry.command === undefined ? entry.mend : `{advert-bridge ${entry.command}}`;
   return {
     what,
     partnerAccount,
@@ -86,7 +83,8 @@ function finding(entry: Entry, found: Found, mends: Mends): Finding {
     stops: found.stops ?? entry.stops ?? 'nothing',
     says: sentence(entry.says, found, mends.command),
     advice: remedied(entry.advice, found, mends),
-    mend: remedied(mend, found, mends),
+    mend: entry.page ?? remedied(entry.command, found, mends),
+    page: entry.page ?? null,
     runbook: found.runbook ?? entry.runbook ?? null,
   };
 }
@@ -132,9 +130,9 @@ export function deliveryVerdict({ partnerAccounts }: Status, findings: readonly 
 }
 
 /** What to do, with the command in backticks, or the section of the runbook; empty when it ends by itself. */
-export function mendText({ advice, mend, runbook }: Partial<Finding>): string {
+export function mendText({ advice, mend, page, runbook }: Partial<Finding>): string {
   if (!mend) return advice ?? (runbook ? `${runbookPage}#${runbook}` : '');
-  const shown = /^(docs\/|https?:)/.test(mend) ? mend : `\`${mend}\``;
+  const shown = page ?? `\`${mend}\``;
   return advice ? `${advice} ${shown}` : shown;
 }
 

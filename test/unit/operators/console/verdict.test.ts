@@ -10,6 +10,7 @@ const finding = {
   says: 'It is so.',
   advice: null,
   mend: null,
+  page: null,
   runbook: null,
 };
 

@@ -277,7 +277,8 @@ it.each(rules)('the one finding is right when there is %s', async (_, given, exp
   expect(findings.map(({ what, severity }) => `${what} ${severity}`)).toEqual([expected]);
   expect(findings[0]?.mend ?? '').toMatch(mend ?? /^$/);
   expect(JSON.stringify(Object.values(findings[0] ?? {}).filter(Boolean))).not.toMatch(/[{}]|undefined|null/);
-  const { runbook } = findings[0] ?? expect.fail('one');
+  const { runbook, page, mend: found } = findings[0] ?? expect.fail('one');
+  expect(page).toBe(found?.startsWith('docs/') ? found : null);
   if (runbook !== null) expect(headings).toContain(runbook);
 });
 
