@@ -30,7 +30,7 @@ interface PutEventsOutput extends MetadataBearer {
   readonly Entries?: readonly { readonly EventId?: string; readonly ErrorCode?: string }[];
 }
 
-/** A call takes 100 entries and 1 MB, and an event has at most 10 KB. */
+/** A call takes 100 entries and 1 MB, and an event has at most 15 KB. */
 const entriesAtOnce = 50;
 /** Characters of a group, and of a deduplication ID. */
 const longestId = 128;

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
+import * as v from 'valibot';
 import { expect, it } from 'vitest';
 import { anAdvertStatusChanged, anAdvertUnavailable } from '../../../../kits/typescript/testing/index.ts';
+import { bridgeSettingsSchema } from '../../../../shared/contract/settings.ts';
 import {
   copyFields,
   isPublished,
@@ -49,6 +51,20 @@ it('fields of an event have at most 8 KB in all', () => {
       expect(Buffer.byteLength(JSON.stringify(fields))).toBeLessThanOrEqual(maxFieldsBytes);
     }),
   );
+});
+
+it('ten events with the longest paths that are set fit into one call', () => {
+  const names = Array.from({ length: 50 }, (_, index) => `${index}`.padEnd(64, 'x'));
+  const pathsWith = (end: string) => names.map((name) => `${name}.${end}`);
+  const [longest, tooLong] = [pathsWith('y'.repeat(35)), pathsWith('y'.repeat(36))];
+  const isSettable = (eventFields: string[]) => v.is(bridgeSettingsSchema, { eventFields });
+  const answer = names.map((name) => [name, { ['y'.repeat(35)]: 'z'.repeat(8_000) }]);
+
+  expect([isSettable(longest), isSettable(tooLong)]).toEqual([true, false]);
+  const copied = JSON.stringify(copyFields(Object.fromEntries(answer), longest));
+  expect(Buffer.byteLength(copied)).toBeGreaterThan(13_000);
+  // Beside it, an envelope has less than 2 KB.
+  expect(10 * (Buffer.byteLength(copied) + 2_048)).toBeLessThan(262_144);
 });
 
 it.each<[PublishedEvents, boolean]>([
