@@ -310,7 +310,7 @@ it('a trial is claimed by one of two processes that know the same row', async ()
 });
 
 it('evidence of the bridge knows how many accounts a process has listed', async () => {
-  const { store, first, second } = await setUp();
+  const { store, stored, first, second } = await setUp();
   await first.answered('main', 1, 'forbidden');
   expect((await store.read()).connected).toBeUndefined();
 
@@ -320,6 +320,11 @@ it('evidence of the bridge knows how many accounts a process has listed', async 
   // Another one has listed none.
   await second.answered('main', 1, 'forbidden');
   expect(await store.read()).toStrictEqual({ nextSlotMs: 0, connected: 2, failing: ['main 1'] });
+
+  await stored.add(partnerAccount({ name: 'third' }));
+  await first.partnerAccounts.list();
+  await first.answered('main', 1);
+  expect(await store.read()).toStrictEqual({ nextSlotMs: 0, connected: 3 });
 });
 
 it('an answer without a partner account is one about the bridge alone', async () => {
