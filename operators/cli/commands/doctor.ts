@@ -33,7 +33,8 @@ Examples:
   async ({ target, answer }) => {
     // The bridge need not exist, and nothing in it is changed.
     const checks = await (target.kind === 'local' ? examineFolder(target) : examineStack(target));
-    answer({ checks }, ...doctorLines(checks));
+    const printed = checks.map(({ mends, ...check }) => ({ ...check, mend: mends.join('\n') || null }));
+    answer({ checks: printed }, ...doctorLines(checks));
     if (checks.some(({ result }) => result === 'fault')) return exitCodes.fault;
     return checks.some(({ result }) => result === 'warning') ? exitCodes.needsPerson : exitCodes.done;
   },
@@ -108,9 +109,9 @@ const explaining =
 const tones = { ok: 'green', warning: 'yellow', fault: 'red', skipped: 'dim' } as const;
 
 function doctorLines(checks: readonly CheckResult[]): Line[] {
-  const lines = checks.flatMap(({ name, result, says, mend }): Line[] => [
+  const lines = checks.flatMap(({ name, result, says, mends }): Line[] => [
     { tone: tones[result], text: result.padEnd('warning'.length), rest: `  ${name}: ${says}` },
-    ...(mend === null ? [] : mend.split('\n').map((line) => `           ${line}`)),
+    ...mends.map((mend) => `           ${mend}`),
   ]);
   const counts = (['fault', 'warning', 'skipped', 'ok'] as const).flatMap((result) => {
     const { length } = checks.filter((check) => check.result === result);

@@ -12,8 +12,8 @@ export interface Result {
   /** The command or setting that fixes it; null if there is nothing to fix. */
   readonly mend: string | null;
 }
-/** As printed by `doctor --json`. */
-export type CheckResult = Result & { readonly name: string };
+/** `doctor --json` prints the remedies as one text. */
+export type CheckResult = Omit<Result, 'mend'> & { readonly name: string; readonly mends: readonly string[] };
 
 /** A code of doctor.json, with the facts for its sentences. */
 export type Coded = readonly [code: string, facts?: Facts];
@@ -116,12 +116,12 @@ function catalogueEntry(catalogue: Catalogue, check: string, code: string): Entr
 const maxShown = 10;
 
 /** One result for several problems: that of the worst, which comes first. */
-function joined(problems: readonly Result[]): Result {
+function joined(problems: readonly Result[]): Omit<CheckResult, 'name'> {
   const sorted = problems.toSorted((a, b) => Number(b.result === 'fault') - Number(a.result === 'fault'));
   const shown = sorted.slice(0, maxShown);
   const says = shown.map((problem) => problem.says);
   if (problems.length > maxShown) says.push(`and ${problems.length - maxShown} more`);
   const mends = new Set(shown.flatMap(({ mend }) => mend ?? []));
   const { result = 'ok' } = sorted[0] ?? {};
-  return { result, says: says.join('; '), mend: mends.size === 0 ? null : [...mends].join('\n') };
+  return { result, says: says.join('; '), mends: [...mends] };
 }

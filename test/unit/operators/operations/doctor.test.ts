@@ -41,8 +41,8 @@ it('results come in the order of the checks, whichever ends first', async () => 
   };
 
   expect(await examine({ ...mends, checks, catalogue, facts, explain })).toEqual([
-    { name: 'slow', result: 'fault', says: 'broken facts', mend: 'mend it' },
-    { name: 'fast', result: 'ok', says: 'fine', mend: null },
+    { name: 'slow', result: 'fault', says: 'broken facts', mends: ['mend it'] },
+    { name: 'fast', result: 'ok', says: 'fine', mends: [] },
   ]);
 });
 
@@ -58,11 +58,11 @@ it('a check ends at its time limit', async () => {
 });
 
 it.each([
-  ['known', new Error('known'), { result: 'fault', says: 'c', mend: 'y' }],
+  ['known', new Error('known'), { result: 'fault', says: 'c', mends: ['y'] }],
   [
     'of another check',
     new SkippedError('needs-x', { facts: { x: 'y' } }),
-    { result: 'skipped', says: 'see y', mend: null },
+    { result: 'skipped', says: 'see y', mends: [] },
   ],
   ['unforeseen', new TypeError('odd'), { result: 'fault', says: 'TypeError: odd' }],
   ['no error', 'odd', { result: 'fault', says: 'odd' }],
@@ -81,7 +81,7 @@ it('several problems are joined: the worst first, ten at most', async () => {
 
   expect(result).toMatchObject({
     ...{ result: 'fault', says: expect.stringMatching(/^c; n0; .*n8; and 3 more$/) },
-    mend: 'y\n`advert-bridge run --local x`',
+    mends: ['y', '`advert-bridge run --local x`'],
   });
 });
 

@@ -1,6 +1,8 @@
 import { expect } from 'vitest';
-import type { CheckResult } from '../../../../../operators/operations/doctor/check.ts';
+import type { Result } from '../../../../../operators/operations/doctor/check.ts';
 import type { Ended } from '../run-cli.ts';
+
+type CheckResult = Result & { readonly name: string };
 
 export const resultsIn = ({ stdout }: Ended): CheckResult[] => JSON.parse(stdout).checks;
 
