@@ -46,7 +46,7 @@ export function findingsOf(status: Status, options: FindingOptions): Finding[] {
       const from =
         entry.since === 'lastSuccess' ? account.lastSuccess : entry.since && account[entry.since]?.since;
       const found = { ...facts, what, since: from ?? null, partnerAccount: account.name };
-      return finding({ stops: 'account', ...entry, says: `{name}: ${entry.says}` }, found, options);
+      return finding({ stops: 'account', ...entry, says: `{name}: ${entry.says}.` }, found, options);
     }),
   );
   const rank = { fault: 0, attention: 1, note: 2 };
@@ -67,11 +67,10 @@ export const resourceFinding = (fault: ResourceFault, mends: Mends): Finding =>
 /** What an alarm does not say here is in its section of the runbook. */
 export function alarmFinding({ name, since }: RaisedAlarm, mends: Mends): Finding {
   const entry = entryIn(alarm, name);
-  const facts = { what: 'alarm', name, since, ...alarmFacts };
+  const [lag, late] = [maxLagSeconds, lateAfterSeconds].map(duration);
+  const facts = { what: 'alarm', name, since, lag, late };
   return finding({ ...entry, says: `The alarm {name} is raised. ${entry.says}` }, facts, mends);
 }
-
-const alarmFacts = { lag: duration(maxLagSeconds), late: duration(lateAfterSeconds) };
 
 function finding(entry: Entry, found: Found, mends: Mends): Finding {
   const { what = '', partnerAccount = null, since = null, severity = entry.severity } = found;
@@ -142,8 +141,7 @@ export function faultProblem(kind: FaultKind, reason: string, options: Mends): P
   const facts = accountFacts({ name: 'NAME', reason }, kind, options);
   const entry = entryIn(ofAccounts, kind);
   const why = entry.says.includes('{reason}') ? '' : ' ({reason})';
-  // Without the full stop.
-  const found = finding({ ...entry, says: `${entry.says.slice(0, -1)}${why}` }, facts, options);
+  const found = finding({ ...entry, says: `${entry.says}${why}` }, facts, options);
   return [found.says, mendText(found)];
 }
 
