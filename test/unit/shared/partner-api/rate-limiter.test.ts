@@ -93,20 +93,24 @@ it('the slots of others are kept when one process has a fast clock', async () =>
   const { clock, store, rateLimiter } = setUp();
   const ahead: Clock = { ...clock, now: () => clock.now() + 15_000 };
   const early = limiterOf(store, ahead);
-  const times: number[] = [];
-  const ask = async (limiter: typeof rateLimiter, deadlineMs: number) => {
-    await limiter.enter('a', deadlineMs);
+  const [times, leftMs] = [[] as number[], [] as number[]];
+  const ask = async (limiter: typeof rateLimiter, { now }: Pick<Clock, 'now'>) => {
+    const untilMs = await limiter.enter('a', now() + 20_000);
+    leftMs.push(untilMs - now());
     times.push(clock.now());
   };
   const asked: Promise<unknown>[] = [];
   for (let request = 0; request < 240; request += 1) {
     const isEarly = (request * 7) % 13 < 6;
-    asked.push(ask(isEarly ? early : rateLimiter, (isEarly ? ahead : clock).now() + 20_000));
+    asked.push(isEarly ? ask(early, ahead) : ask(rateLimiter, clock));
     await clock.run(clock.now() + ((request * 37) % 170));
   }
   await clock.run();
 
   expect((await Promise.allSettled(asked)).filter(({ status }) => status === 'rejected')).toEqual([]);
+  // By the clock of the process that uses the slot.
+  expect(Math.min(...leftMs)).toBeGreaterThanOrEqual(0);
+  expect(Math.max(...leftMs)).toBeLessThanOrEqual(41);
   // It learns of its clock by its second reservation.
   for (const from of times.filter((time) => time > startMs + 2_000))
     expect(times.filter((time) => time >= from && time < from + 1_000).length).toBeLessThanOrEqual(11);
