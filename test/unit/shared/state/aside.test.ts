@@ -157,6 +157,8 @@ it('messages aside come back in their order when nothing keeps them', async () =
   const due = (most: number) => aside.due('main', { nowMs, most });
   expect(lettersOf(await due(100))).toBe('_abckde');
   expect(lettersOf(await due(3))).toBe('_ab');
+  // One with a long wait takes nobody's place.
+  expect(lettersOf(await due(5))).toBe('_abck');
   expect(lettersOf(await aside.due('main2', { nowMs, most: 100 }))).toBe('n');
   const [first] = await due(1);
   if (!first) return expect.fail('nothing is due');
