@@ -173,8 +173,10 @@ export function createRefreshToken(deps: RefreshDeps) {
       return { ...renewed, renewal: renewalWith(pair, before, at) };
     });
     await endpointAnswered(deps);
+    // Another process has the lock: what it says of the account is newer.
+    if (!changed) return { kind: 'renewed' };
     if (missing.length > 0) return stoppedOutcome(name, 'scope-insufficient', missing);
-    if (isBroken && changed) {
+    if (isBroken) {
       needsAttention(
         observer,
         'the token endpoint returned no usable access token: the account pauses, its refresh token is stored',

@@ -260,17 +260,23 @@ it.each<[string, () => void]>([
   expect(attention()).toBe(0);
 });
 
-it('a broken answer reports nothing when another process took over', async () => {
-  answer({ access_token: undefined });
+it.each<[string, object]>([
+  ['with a new token', {}],
+  ['without a token', { access_token: undefined }],
+  ['with a small scope', { scope: 'v2' }],
+])('an answer %s reports nothing when another process took over', async (_what, changed) => {
+  answer(changed);
   const write: RefreshDeps['vault']['write'] = async (...pair) => {
     await takenByOther();
     return world.state.vault.write(...pair);
   };
   const before = await version();
 
-  await refresh({}, { ...world.tokenDeps, vault: { ...world.state.vault, write } });
+  const outcome = await refresh({}, { ...world.tokenDeps, vault: { ...world.state.vault, write } });
 
+  expect(outcome).toEqual({ kind: 'renewed' });
   expect([attention(), await version()]).toEqual([0, before]);
+  expect(world.observer.lines.filter(({ message }) => message === 'token refreshed')).toEqual([]);
 });
 
 it('a pair is stored although the row cannot be read at that moment', async () => {
