@@ -40,8 +40,8 @@ export function rowAside({ delivery, verdict }: Settlement): RowAside | undefine
 const timeName = (letter: string, ms: number): string => `${letter}${String(ms).padStart(15, '0')}`;
 /** After those on hold and redriven, and by time. */
 const dueName = (dueMs: number): string => timeName('t', dueMs);
-/** After all others: of those that wait for a good answer about any advert of their account, the one that failed first. */
-const lastName = (failedAt: number): string => timeName('w', failedAt);
+/** After all others: those that wait for a good answer about any advert of their account, by when they failed or may come back. */
+const lastName = (ms: number): string => timeName('w', ms);
 
 /** What waits for a good answer about others does not age. */
 function rowOfFailed(
@@ -49,9 +49,9 @@ function rowOfFailed(
   { wait, failedAt }: Verdict & { readonly kind: 'hold' },
 ): RowAside {
   const { times = 0, waitedMs = 0 } = message.failed ?? {};
-  const { dueMs = 0, forMs = 0 } = wait ?? {};
+  const { dueMs = failedAt ?? 0, forMs = 0 } = wait ?? {};
   const failed = { times: times + 1, waitedMs: waitedMs + (failedAt === undefined ? forMs : 0) };
-  const begin = failedAt === undefined ? dueName(dueMs) : lastName(failedAt);
+  const begin = failedAt === undefined ? dueName(dueMs) : lastName(dueMs);
   const name = `${message.partnerAccount}/${begin}:${message.key}`;
   return {
     key: { kind: 'aside', name },
@@ -107,11 +107,16 @@ export function createAside(store: Store) {
       onUnreadable?: OnUnreadable,
     ): Promise<readonly MessageAside[]> {
       const limit = most + maxUnreadable;
-      const [upTo, after] = [nowMs, nowMs + longestOwnMs].map((ms) => `${partnerAccount}/${dueName(ms)}~`);
-      const due = await list(partnerAccount, { upTo, limit }, onUnreadable);
-      // The service may have asked for so long a wait, or a clock was far ahead that is right now; and the last names.
-      const later = await list(partnerAccount, { after, limit }, onUnreadable);
-      return [...due, ...later].filter((one) => isDue(one, nowMs)).slice(0, most);
+      const [now, later] = [nowMs, nowMs + longestOwnMs].map((ms) => `${partnerAccount}/${dueName(ms)}~`);
+      const last = `${partnerAccount}/${lastName(0)}`;
+      const due: MessageAside[] = [];
+      // For what is later, the service has asked, or a clock was far ahead that is right now.
+      for (const range of [{ upTo: now }, { after: later, upTo: last }, { after: last }]) {
+        const listed = await list(partnerAccount, { ...range, limit }, onUnreadable);
+        due.push(...listed.filter((one) => isDue(one, nowMs)));
+        if (due.length >= most) break;
+      }
+      return due.slice(0, most);
     },
 
     /** Number of those that wait for longer than fan-out lets them wait by itself after a failure. */

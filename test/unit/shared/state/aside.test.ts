@@ -54,7 +54,7 @@ it.each<[string, Partial<ChangedAdvert>, Held, string, object]>([
     { failed: { times: 3, waitedMs: 3 } },
   ],
   [
-    ...(['failed alike, and waits', {}, hold({ failedAt: 5, ...wait(9, 4) }), `w${at(5)}`] as const),
+    ...(['failed alike, and waits', {}, hold({ failedAt: 5, ...wait(9, 4) }), `w${at(9)}`] as const),
     { failed: { times: 1, waitedMs: 0 } },
   ],
 ])('a message aside that is %s has a name that sorts it', (_what, change, verdict, begin, more) => {
@@ -164,6 +164,16 @@ it('messages aside come back in their order when nothing keeps them', async () =
   if (!first) return expect.fail('nothing is due');
   const { etag } = store.find(first.key) ?? {};
   expect(first).toMatchObject({ key: { kind: 'aside', name: 'main/1:_:123' }, etag });
+});
+
+it.each<[string, Held]>([
+  ['failed alone', hold(wait(nowMs + 2 * quarterMs, 2 * quarterMs))],
+  ['failed alike', hold({ failedAt: 1, ...wait(nowMs + 2 * quarterMs, 2 * quarterMs) })],
+])('many long waits of what %s keep nothing else aside', async (_what, verdict) => {
+  const long = Array.from({ length: 150 }, (_, index) => [`x${index}`, [verdict]] as const);
+  const { aside } = await asideOf({ ...Object.fromEntries(long), a: [hold({ failedAt: 2 })] });
+
+  expect(lettersOf(await aside.due('main', { nowMs, most: 1 }))).toBe('a');
 });
 
 it('messages with a long wait are counted, not those of a wrong clock', async () => {
