@@ -149,24 +149,26 @@ const hasWitness = ({ witness, clock, settings }: AdvertDeps, { message }: Group
 
 /**
  * Counts the try in the advert's row; the row also shows that the advert was listed, even before its first event. Only
- * faults of the advert itself are counted; of the others, the first answer of the service is noted. An answer of the
- * service is counted only if another advert of the account was answered well since the try before it.
+ * faults of the advert itself are counted, each kind anew; of the others, the first answer of the service is noted. An
+ * answer of the service is counted only if another advert of the account was answered well since the try before it.
  *
- * @returns the number of tries, this one included
+ * @returns the number of tries, this one included; 0 if this one does not count
  */
 async function countTry(deps: AdvertDeps, head: Group[0], fault: BridgeFault): Promise<number> {
   const { advertHistories, clock } = deps;
   const stored = await advertHistories.read(head.message);
   const row = stored ?? firstRow;
-  const { tries: before = 0, failedAt = 0 } = row;
+  const { tries: known = 0, failedAt = 0 } = row;
   const write = (change: Partial<AdvertRow>) => advertHistories.write(head.message, { ...row, ...change });
   if (!countsTries(fault.code)) {
     const isNews = row.fault === undefined && isOfService(fault);
     if (isNews || !stored) await write(isNews ? { fault: fault.code } : {});
-    return before;
+    return 0;
   }
+  // Rule: each-kind-counts-anew
+  const before = row.fault === fault.code ? known : 0;
   // Rule: try-needs-a-witness
-  if (before > 0 && isOfService(fault) && !(await hasWitness(deps, head, failedAt))) return before;
+  if (before > 0 && isOfService(fault) && !(await hasWitness(deps, head, failedAt))) return 0;
   const tries = before + 1;
   await write({ tries, fault: fault.code, failedAt: clock.now() });
   return tries;

@@ -16,9 +16,9 @@ const advertRow = v.object({
   pending: v.optional(v.boolean(), false),
   /** Key of the message for which the row was last written. */
   by: v.exactOptional(someText),
-  /** Number of advert-specific faults since the last successful answer, each after a witness; too many make a dead letter. */
+  /** Number of advert-specific faults of one kind without another answer, each after a witness; too many make a dead letter. */
   tries: v.exactOptional(wholeNumber(0)),
-  /** The kind of the last of these faults. */
+  /** Their kind. Without tries, that of the first failure since the last successful answer. */
   fault: v.exactOptional(someText),
   /** When the last of these was counted. */
   failedAt: v.exactOptional(moment),

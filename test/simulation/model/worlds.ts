@@ -237,7 +237,10 @@ function backlogPlan(plan: Plan, random: Random): Plan {
   };
 }
 
-/** The steady world, with three hundred changes more, in which every advert of all accounts, or of one, fails for ten minutes. */
+/**
+ * The steady world, with three hundred changes more, in which every advert of all accounts, or of one, fails for ten
+ * minutes; one of each account has failed in another way before.
+ */
 function refusingPlan(plan: Plan, random: Random): Plan {
   const steady = steadyPlan(plan, random);
   const [fromMs, untilMs] = [3 * minuteMs, 13 * minuteMs];
@@ -245,13 +248,24 @@ function refusingPlan(plan: Plan, random: Random): Plan {
     ...{ key: `more-${index}`, advertId: String(1_000 + index), status: 'new' },
     ...{ atMs: between(random, fromMs, untilMs), account: pick(random, steady.accounts) },
   }));
-  const changes = [...steady.changes, ...more];
-  const advertIds = new Set(changes.flatMap(({ advertId }) => advertId ?? []));
   const answer = pick<IllAnswer>(random, ['status-400', 'archived', 'status-451']);
-  const refused = { of: 'adverts', advertIds, answer, fromMs, untilMs } as const;
   // 403 of two accounts would be a blocked address.
   const accounts = answer === 'archived' ? ['dune'] : steady.accounts;
-  const ills = accounts.map((account) => ({ key: `ill-${account}`, account, ...refused }));
+  // Too late to be given up before all fail.
+  const earlyMs = fromMs - 90_000;
+  const early = accounts.map((account) => ({
+    ...{ key: `early-${account}`, account, advertId: '2000', status: 'new', atMs: earlyMs },
+  }));
+  const changes = [...steady.changes, ...early, ...more];
+  const advertIds = new Set(changes.flatMap(({ advertId }) => advertId ?? []));
+  const before = answer === 'status-451' ? 'wrong-shape' : 'status-451';
+  const ills = accounts.flatMap((account): Ill[] => [
+    { key: `ill-${account}`, account, of: 'adverts', advertIds, answer, fromMs, untilMs },
+    {
+      ...{ key: `before-${account}`, account, of: 'adverts', advertIds: new Set(['2000']) },
+      ...{ answer: before, fromMs: earlyMs, untilMs: fromMs },
+    },
+  ]);
   return { ...steady, changes, ills, refusesAlike: true };
 }
 

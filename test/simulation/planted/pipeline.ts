@@ -207,6 +207,12 @@ export const plantedInPipeline: Planted = {
       'false',
     ],
     [
+      'each-kind-counts-anew',
+      'failures of one kind count together, and only those',
+      'row.fault === fault.code ? known : 0',
+      'known',
+    ],
+    [
       'failed-leaves-the-queue',
       'what fails a second time waits outside the queue',
       '(isOfService(fault) && (failed ||',

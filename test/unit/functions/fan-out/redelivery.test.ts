@@ -152,6 +152,38 @@ it.each<[FaultKind, Details]>([
   expect((await turnOf(world))[0]).toBe('dead-letter');
 });
 
+it.each<[FaultKind, number]>([
+  ['forbidden', 403],
+  ['token-rejected', 401],
+  ['request-refused', 451],
+])('an outage of 400 gives nothing up that had failed with %s', async (code, status) => {
+  for (let tries = 0; tries < 3; tries += 1) {
+    await handleNew('2');
+    fail(code, { status });
+    await turnOf(world);
+  }
+  await handleNew('2');
+  failAll('invalid-request', { status: 400 });
+  for (let turn = 0; turn < 6; turn += 1) expect((await turnOf(world))[0]).not.toBe('dead-letter');
+});
+
+it('an outage gives a redriven message up only after another succeeds', async () => {
+  failAll('invalid-request', { status: 400 });
+  await turnOf(world);
+  await handleNew('2');
+  fail('invalid-request', { status: 400 });
+  expect((await turnOf(world))[0]).toBe('dead-letter');
+  failAll('invalid-request', { status: 400 });
+  const { deadLetters } = world.state;
+  const stored = await deadLetters.list();
+  await deadLetters.redrive(stored.flatMap((one) => (one.message ? { ...one, message: one.message } : [])));
+  await world.drain.release(world.clock.now());
+
+  for (let turn = 0; turn < 6; turn += 1) expect((await turnOf(world))[0]).not.toBe('dead-letter');
+  fail('invalid-request', { status: 400 });
+  expect((await turnOf(world))[0]).toBe('dead-letter');
+});
+
 it('a message is not given up by several tries after one good answer', async () => {
   fail('forbidden', { status: 403 });
   await turnOf(world);
@@ -392,33 +424,36 @@ async function failing(code: FaultKind, details: Details, given: Given = {}) {
 const of = (status: number, retryAfterMs?: number) => ({ status, ...(retryAfterMs && { retryAfterMs }) });
 const waited = (waitedMs: number) => ({ times: 1, waitedMs });
 const soon = dayMs - 1;
+const failedSo = (fault: FaultKind, tries: number) => ({ row: { tries, fault } });
 
 it.each<[FaultKind, Details, boolean, Given]>([
   ['delivered-too-often', {}, true, {}],
   ['delivered-too-often', {}, false, { isUncountable: true }],
   ['invalid-request', of(400), false, {}],
-  ['invalid-request', of(400), true, { row: { tries: 1 } }],
-  ['invalid-request', of(400), false, { row: { tries: 1 }, isOtherWell: false }],
-  ['invalid-request', of(400), false, { row: { tries: 1 }, isUncountable: true }],
-  ['invalid-request', {}, true, { row: { tries: 1 }, isOtherWell: false }],
+  ['invalid-request', of(400), true, failedSo('invalid-request', 1)],
+  ['invalid-request', of(400), false, { ...failedSo('invalid-request', 1), isOtherWell: false }],
+  ['invalid-request', of(400), false, { ...failedSo('invalid-request', 1), isUncountable: true }],
+  ['invalid-request', {}, true, { ...failedSo('invalid-request', 1), isOtherWell: false }],
   ['invalid-request', of(400), true, { failed: waited(dayMs), isOtherWell: false }],
   ['invalid-request', of(400), false, { failed: waited(soon), isOtherWell: false }],
   ['invalid-request', {}, false, { ageMs: 9 * dayMs, receives: 1_000 }],
-  ['forbidden', of(403), false, { row: { tries: 3 } }],
-  ['forbidden', of(403), true, { row: { tries: 4 } }],
-  ['forbidden', of(403), false, { row: { tries: 4 }, isOtherWell: false }],
+  ['invalid-request', of(400), false, failedSo('forbidden', 4)],
+  ['forbidden', of(403), false, failedSo('token-rejected', 4)],
+  ['forbidden', of(403), false, failedSo('forbidden', 3)],
+  ['forbidden', of(403), true, failedSo('forbidden', 4)],
+  ['forbidden', of(403), false, { ...failedSo('forbidden', 4), isOtherWell: false }],
   ['forbidden', of(403), true, { failed: waited(dayMs), isOtherWell: false }],
   ['forbidden', of(403), false, { failed: waited(soon), isOtherWell: false }],
   ['forbidden', of(403), false, { failed: waited(dayMs), isAlike: true }],
-  ['contract-broken', {}, true, { row: { tries: 4 }, isOtherWell: false }],
+  ['contract-broken', {}, true, { ...failedSo('contract-broken', 4), isOtherWell: false }],
   ['contract-broken', {}, false, { ageMs: 9 * dayMs, receives: 1_000 }],
   ['transient', of(500), true, { failed: waited(dayMs) }],
   ['transient', of(500), false, { failed: waited(soon) }],
   ['transient', of(500), false, { failed: waited(dayMs), isOtherWell: false }],
   ['transient', of(500), false, { failed: waited(dayMs), isOtherWell: null }],
-  ['forbidden', of(403), false, { row: { tries: 4 }, isOtherWell: null }],
+  ['forbidden', of(403), false, { ...failedSo('forbidden', 4), isOtherWell: null }],
   ['transient', of(500), false, { failed: waited(dayMs), isAlike: true }],
-  ['transient', of(500), false, { row: { tries: 9 }, ageMs: 9 * dayMs, receives: 1_000 }],
+  ['transient', of(500), false, { ...failedSo('transient', 9), ageMs: 9 * dayMs, receives: 1_000 }],
   ['transient', {}, true, { ageMs: dayMs, receives: 96, isOtherWell: false }],
   ['transient', {}, false, { ageMs: soon, receives: 96 }],
   // 95 receives, with delays of a quarter of an hour at most, take less than a day: a clock is ahead.
@@ -426,7 +461,7 @@ it.each<[FaultKind, Details, boolean, Given]>([
   ['transient', {}, false, { failed: waited(dayMs) }],
   ['rate-limited', of(429), true, { ageMs: dayMs, receives: 96, isOtherWell: false }],
   ['rate-limited', of(429), false, { failed: waited(dayMs) }],
-  ['paused', {}, false, { row: { tries: 9 }, ageMs: 9 * dayMs, receives: 1_000 }],
+  ['paused', {}, false, { ...failedSo('paused', 9), ageMs: 9 * dayMs, receives: 1_000 }],
 ])('a message that fails with %s, %j is given up: %j, %j', async (code, details, isGivenUp, given) => {
   const { group, verdicts } = await failing(code, details, given);
 
@@ -514,16 +549,22 @@ it.each<[FaultKind, Details, Given, number]>([
 });
 
 it.each<[string, FaultKind, Details, Given, unknown[]]>([
-  ['since the try before', 'forbidden', of(403), { row: { tries: 1, failedAt: 7 } }, ['failedAt', 5_000]],
+  [
+    'since the try before',
+    'forbidden',
+    of(403),
+    { row: { tries: 1, fault: 'forbidden', failedAt: 7 } },
+    ['failedAt', 5_000],
+  ],
   [
     'in the time of a fetch',
     'forbidden',
     of(403),
-    { row: { tries: 1, failedAt: 7 }, fetchMs: 3_000 },
+    { row: { tries: 1, fault: 'forbidden', failedAt: 7 }, fetchMs: 3_000 },
     ['failedAt', 3_000],
   ],
   ['not before a first try', 'forbidden', of(403), {}, []],
-  ['not for a fault of the bridge', 'contract-broken', {}, { row: { tries: 1, failedAt: 7 } }, []],
+  ['not for a fault of the bridge', 'contract-broken', {}, failedSo('contract-broken', 1), []],
   ['in a quarter of an hour', 'transient', of(500), { failed: waited(dayMs) }, [-900_000, 5_000]],
   ['not where age alone decides', 'forbidden', of(403), { failed: waited(dayMs) }, []],
   ['not while it is young', 'transient', of(500), { failed: waited(soon) }, []],
@@ -535,7 +576,7 @@ it.each<[string, FaultKind, Details, Given, unknown[]]>([
 });
 
 const event = { sequence: 3, status: 'new', envelope: '{}', by: 'k', pending: true, missingSince: 5 };
-const tried = { tries: 2, fault: 'not-found', failedAt: 7 };
+const tried = { tries: 2, fault: 'forbidden', failedAt: 7 };
 const now = { failedAt: Date.parse('2026-11-20T12:00:00Z') };
 const first = { sequence: 0, status: null, pending: false };
 it.each<[string, FaultKind, Details, Given, object]>([
@@ -558,8 +599,15 @@ it.each<[string, FaultKind, Details, Given, object]>([
     'not of the service',
     'contract-broken',
     {},
-    { row: tried, isOtherWell: false },
+    { row: { ...tried, fault: 'contract-broken' }, isOtherWell: false },
     { ...first, tries: 3, fault: 'contract-broken', ...now },
+  ],
+  [
+    'of another kind',
+    'token-rejected',
+    of(401),
+    { row: { ...event, ...tried }, isOtherWell: false },
+    { ...event, tries: 1, fault: 'token-rejected', ...now },
   ],
   ['of more, first', 'transient', of(500), {}, { ...first, fault: 'transient' }],
   ['of more, after an event', 'transient', of(500), { row: event }, { ...event, fault: 'transient' }],
