@@ -62,7 +62,7 @@ export async function chaosSteps(deployment: Deployment): Promise<void> {
   await steps.check(
     'chaos: every history is right, the books balance, nothing is dead-lettered',
     async () => {
-      const found = [...checkReceived(scene), ...(await checkBooks(scene))];
+      const found = [...checkReceived(scene), ...(await checkBooks(scene)), ...(await givenUp(scene))];
       const again = `npm run test:deploy -- --only chaos --faults ${count} --changes ${changes} --seed ${seed}`;
       assert.deepEqual(found.slice(0, 5), [], `${found.length} faults; once more: ${again}`);
       assert.equal((await advertBridge.status()).queue.deadLetters, deadLetters);
@@ -108,6 +108,14 @@ function checkReceived({ deployment, names, weather }: Scene): readonly string[]
   const found = checkHistories(lines, truth, weather.touched);
   deployment.say(`${found.distinct} events of ${weather.touched.size} adverts, ${found.repeats} repeated`);
   return found.faults;
+}
+
+/** The dead letters of the accounts, with their reasons. */
+async function givenUp({ deployment, names }: Scene): Promise<string[]> {
+  const { deadLetters } = await deployment.advertBridge.json('dead-letters', 'list');
+  return deadLetters
+    .filter((one: Record<string, string>) => names.includes(one.partnerAccount ?? ''))
+    .map((one: object) => `dead-lettered: ${JSON.stringify(one)}`);
 }
 
 /** Each listed ID has its outcome: docs/decisions/0004-books.md. On AWS, outcomes of repeated deliveries count, too. */
