@@ -4,6 +4,7 @@ import { type MetricName, metrics } from '../contract/names.ts';
 import type { Evidence } from '../domain/blame.ts';
 import { type Clock, isYoung } from '../domain/clock.ts';
 import type { BridgeFault } from '../domain/faults.ts';
+import { isOfAdvert } from '../domain/holds.ts';
 import type { Observer } from '../ports/observer.ts';
 import { type Counters, type Key, type Row, type Store, sumOf, update } from '../ports/store.ts';
 
@@ -71,8 +72,7 @@ export function createAnswers(options: {
       untaken = sumOf(untaken, counts);
       const metric = metricOf(status);
       if (metric) observer.count(metric, 1);
-      if (isOfAdvert.test(resource) && status !== undefined)
-        observer.count(metrics.answerMs, Math.max(1, ms));
+      if (isOfAdvert(resource) && status !== undefined) observer.count(metrics.answerMs, Math.max(1, ms));
       if (status === 429 || status === 403)
         observer.warn(`the service answered ${status}`, { status, resource, partnerAccount: account });
     },
@@ -97,9 +97,6 @@ export function createAnswers(options: {
     },
   };
 }
-
-/** The path of an object ends in its number. */
-const isOfAdvert = /\d$/;
 
 function answerKind(status: number | undefined, fault: BridgeFault | undefined): string {
   if (status === undefined) return 'none';
