@@ -99,11 +99,9 @@ export const isBlaming = ({ fault }: Hold): boolean => fault !== undefined;
 /** The hold because of the service's answers, whether it has ended or not. */
 export const blamingHold = ({ holds }: Holder): Hold | undefined => holds?.find(isBlaming);
 
-/** The hold because of the service's answers that `before` has not, or with another end. */
+/** The hold that `before` has not, or with another end. */
 export const newHold = (before: Holder, { holds }: Holder): Hold | undefined =>
-  holds?.find(
-    (one) => isBlaming(one) && before.holds?.find(({ kind }) => kind === one.kind)?.until !== one.until,
-  );
+  holds?.find((one) => before.holds?.find(({ kind }) => kind === one.kind)?.until !== one.until);
 
 /** Who asks: tokens are renewed even during an operator's hold, and are no trial. */
 export interface Asking {

@@ -83,13 +83,13 @@ export function createHoldKeeper(options: HoldKeeperOptions) {
   /** Logs a hold that is new or longer. */
   function tell(name: string | undefined, before: BlamedRow, after: BlamedRow, { fault }: Evidence): void {
     const hold = newHold(before, after);
-    if (!hold || !fault) return;
-    const { askedToWaitMs: askedMs } = fault;
+    if (!hold) return;
+    const askedMs = fault?.askedToWaitMs;
     observer?.warn('requests are on hold because of the answers of the service', {
       partnerAccount: name,
       reason: hold.reason,
-      fault: fault.code,
-      answer: fault.message,
+      fault: hold.fault,
+      answer: fault?.message,
       seconds: (hold.forMs ?? 0) / 1000,
       // The service asked for more than maxPauseSeconds: the bridge asks again earlier.
       ...(askedMs !== undefined && { askedSeconds: askedMs / 1000 }),

@@ -177,8 +177,7 @@ it.each<[string, before: Hold[], after: Hold[], found: number | undefined]>([
   ['with another end', [held('service', 1)], [held('service', 2, { fault: 'f' })], 0],
   ['beside a known one', [ended('circuit')], [ended('circuit'), held('service', 2, { fault: 'f' })], 1],
   ['that is known', [held('service', 1)], [held('service', 1, { fault: 'f' })], undefined],
-  ['of somebody else', [], [held('operator'), held('token', 1)], undefined],
-  ['behind one of somebody else', [], [held('operator'), held('service', 1, { fault: 'f' })], 1],
+  ['behind one of somebody else', [held('operator')], [held('operator'), held('service', 1)], 1],
 ])('a hold %s is new or not', (_case, before, after, found) => {
   expect(newHold({ holds: before }, { holds: after })).toBe(found === undefined ? undefined : after[found]);
   expect([newHold({}, {}), newHold({ holds: before }, {})]).toEqual([undefined, undefined]);
