@@ -47,8 +47,6 @@ const [gapPart, mostGapMs] = [1 / 20, 5_000];
 /** The first pause, doubled each time up to the longest, ms; the service may ask for a longer one. */
 const [firstPauseMs, longestPauseMs] = [1_000, 60_000];
 
-const accountOf = (resource: string): string => resource.replace(/ .*/, '');
-
 /** A clock that was ahead has written it. */
 const isAhead = (hold: Hold, now: number): boolean => beginOfHold(hold) > now + clockToleranceMs;
 
@@ -98,7 +96,7 @@ export function bridgeAfter<T extends BlamedRow>(
   const isBlock = row.failing?.some(
     (other) =>
       // Rule: block-of-two-accounts
-      accountOf(other) !== account || (row.connected === 1 && isOfAdvert(other) !== isOfAdvert(resource)),
+      !other.startsWith(`${account} `) || (row.connected === 1 && isOfAdvert(other) !== isOfAdvert(resource)),
   );
   if (!open && !isBlock) return row.failing ? row : { ...row, failing: [resource] };
   const reason = 'the service answers 403 to different requests';

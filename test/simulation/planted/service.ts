@@ -201,8 +201,8 @@ export const plantedInService: Planted = {
     [
       'block-of-two-accounts',
       '403 holds the bridge only if two accounts, or the feed and an advert of the only one, are answered so',
-      'accountOf(other) !== account ||',
-      'other !== resource ||',
+      '!other.startsWith',
+      'other !== resource || !other.startsWith',
     ],
     [
       'block-judged-by-its-trial',
