@@ -26,17 +26,6 @@ export interface Evidence {
   readonly sentAt: number;
 }
 
-/** The row of the bridge, or of a partner account. */
-export interface BlamedRow extends Holder {
-  /**
-   * The evidence. Of the bridge: a resource that answered 403 without a known code, with no good answer of the service since.
-   * Of an account: adverts that failed, with no good answer about an advert since.
-   */
-  readonly failing?: readonly string[];
-  /** Of the bridge: the number of partner accounts that are not stopped. */
-  readonly connected?: number;
-}
-
 /** After this many different adverts of an account have failed, its adverts are asked for one at a time. */
 const manyAdverts = 3;
 /**
@@ -54,7 +43,7 @@ const isAhead = (hold: Hold, now: number): boolean => beginOfHold(hold) > now + 
  * After a good answer: without the evidence, and without the holds of bad answers that it was asked for after. The same
  * object if there are none.
  */
-function acquitted<T extends BlamedRow>(row: T, sentAt: number, now: number): T {
+function acquitted<T extends Holder>(row: T, sentAt: number, now: number): T {
   const { failing, ...rest } = row;
   // A pause that the service asked for lasts as long as it asked: a process that does not know of it yet may be answered well.
   const isOver = (hold: Hold) =>
@@ -80,7 +69,7 @@ function paused<T extends Holder>(row: T, fault: BridgeFault, sentAt: number, no
  *
  * @returns the same object where the answer says nothing new
  */
-export function bridgeAfter<T extends BlamedRow>(
+export function bridgeAfter<T extends Holder>(
   row: T,
   { account, resource, fault, sentAt }: Evidence,
   circuitMs: number,
@@ -110,7 +99,7 @@ export function bridgeAfter<T extends BlamedRow>(
  *
  * @returns the same object where the answer says nothing new
  */
-export function accountAfter<T extends BlamedRow>(row: T, answer: Evidence, now: number): T {
+export function accountAfter<T extends Holder>(row: T, answer: Evidence, now: number): T {
   const { resource, fault, sentAt } = answer;
   // Planted fault: feed-blames-adverts
   if (!isOfAdvert(resource)) return row;

@@ -34,6 +34,13 @@ export const holds = v.exactOptional(v.pipe(v.array(hold), v.readonly()));
 /** The row of a partner account, or of the whole bridge. */
 export interface Holder {
   readonly holds?: readonly Hold[];
+  /**
+   * The evidence. Of the bridge: a resource that answered 403 without a known code, with no good answer of the service since.
+   * Of an account: adverts that failed, with no good answer about an advert since.
+   */
+  readonly failing?: readonly string[];
+  /** Of the bridge: the number of partner accounts that are not stopped. */
+  readonly connected?: number;
 }
 
 interface HoldMeaning {

@@ -1,8 +1,8 @@
 /** Holds of the bridge are in the row of the rate budget, those of a partner account in its row. */
 import { metrics } from '../contract/names.ts';
-import { accountAfter, type BlamedRow, bridgeAfter, type Evidence } from '../domain/blame.ts';
+import { accountAfter, bridgeAfter, type Evidence } from '../domain/blame.ts';
 import type { Clock } from '../domain/clock.ts';
-import { type Asking as Asked, heldFault, holdFor, newHold, withTrial } from '../domain/holds.ts';
+import { type Asking, type Holder, heldFault, holdFor, newHold, withTrial } from '../domain/holds.ts';
 import type { PartnerAccount } from '../domain/partner-account.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { CachedAccounts, CachedBudget } from './cached-rows.ts';
@@ -16,14 +16,14 @@ export interface HoldKeeperOptions {
   readonly observer?: Observer;
 }
 
-interface Asking extends Asked {
+interface Admission extends Asking {
   /** Whose holds decide: the account's row, at most five seconds old. Absent: those of the bridge. */
   readonly account?: PartnerAccount | undefined;
   /** The request is sent next: after a hold, it tries the service, and all others wait for its answer. */
   readonly isNext: boolean;
 }
 
-type Rule = <T extends BlamedRow>(row: T) => T;
+type Rule = <T extends Holder>(row: T) => T;
 
 export type HoldKeeper = ReturnType<typeof createHoldKeeper>;
 
@@ -32,7 +32,7 @@ export function createHoldKeeper(options: HoldKeeperOptions) {
   const { budget, partnerAccounts, circuitSeconds, clock, observer } = options;
 
   /** @throws {BridgeFault} the fault of the hold because of which the request must not be sent */
-  async function ready(asking: Asking): Promise<void> {
+  async function ready(asking: Admission): Promise<void> {
     const { account, isForTokens = false, isNext } = asking;
     if (!account && budget.state.holds) await budget.refresh();
     const entered: Rule = (row) => {
@@ -42,7 +42,7 @@ export function createHoldKeeper(options: HoldKeeperOptions) {
       if (hold) throw heldFault(hold, account?.name, now);
       return isNext && !isForTokens ? withTrial(row, asking, now) : row;
     };
-    const held: BlamedRow = account ?? budget.state;
+    const held: Holder = account ?? budget.state;
     if (entered(held) !== held) await change(account?.name, entered);
   }
 
@@ -59,7 +59,7 @@ export function createHoldKeeper(options: HoldKeeperOptions) {
   }
 
   /** @param known the row as this process knows it: most answers change nothing in it, and then nothing is stored */
-  async function stored(name: string | undefined, known: BlamedRow, answer: Evidence, rule: Rule) {
+  async function stored(name: string | undefined, known: Holder, answer: Evidence, rule: Rule) {
     // Planted fault: evidence-in-memory
     if (rule(known) === known) return;
     try {
@@ -77,11 +77,11 @@ export function createHoldKeeper(options: HoldKeeperOptions) {
   }
 
   /** @returns the row after the change; undefined if there is none */
-  const change = async (name: string | undefined, rule: Rule): Promise<BlamedRow | undefined> =>
+  const change = async (name: string | undefined, rule: Rule): Promise<Holder | undefined> =>
     name === undefined ? budget.change(rule) : partnerAccounts?.change(name, rule);
 
   /** Logs a hold that is new or longer. */
-  function tell(name: string | undefined, before: BlamedRow, after: BlamedRow, { fault }: Evidence): void {
+  function tell(name: string | undefined, before: Holder, after: Holder, { fault }: Evidence): void {
     const hold = newHold(before, after);
     if (!hold) return;
     const askedMs = fault?.askedToWaitMs;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { accountAfter, type BlamedRow, bridgeAfter } from '../../../../shared/domain/blame.ts';
+import { accountAfter, bridgeAfter } from '../../../../shared/domain/blame.ts';
 import { BridgeFault, type FaultKind, faultKinds } from '../../../../shared/domain/faults.ts';
-import { type Hold, holdFor, withTrial } from '../../../../shared/domain/holds.ts';
+import { type Hold, type Holder, holdFor, withTrial } from '../../../../shared/domain/holds.ts';
 
 const startMs = 1_000_000;
 const circuitMs = 1_800_000;
@@ -13,8 +13,8 @@ const turnMs = 30_000;
  * Both rows, changed by answers such as `main 1 forbidden` and `main feed`, ten milliseconds apart. With `turn`, the advert
  * has claimed the trial.
  */
-function setUp(bridge: BlamedRow = { connected: 2 }) {
-  let [row, account, now]: [BlamedRow, BlamedRow, number] = [bridge, {}, startMs];
+function setUp(bridge: Holder = { connected: 2 }) {
+  let [row, account, now]: [Holder, Holder, number] = [bridge, {}, startMs];
   const answer = (text: string) => {
     const sentAt = now;
     const [name, object, kind, mark] = text.split(' ');
@@ -310,7 +310,7 @@ const openedBy = (resource: string | undefined) => ({
   tried: { until: now + 9, ...(resource !== undefined && { by: resource }) },
 });
 
-it.each<[string, BlamedRow, evidence: string, after: BlamedRow | 'same']>([
+it.each<[string, Holder, evidence: string, after: Holder | 'same']>([
   ['first', { connected: 2 }, 'main 1', { connected: 2, failing: ['main 1'] }],
   ['of the same advert', { connected: 2, failing: ['main 1'] }, 'main 1', 'same'],
   ['of one account', { connected: 2, failing: ['main 1'] }, 'main feed', 'same'],
@@ -369,7 +369,7 @@ const file = (sinceInMs: number, tried: Hold['tried'] = { by: 'main 4', until: n
   ...{ since: now + sinceInMs, tried },
 });
 
-it.each<[string, BlamedRow, answer: string, after: BlamedRow | 'same']>([
+it.each<[string, Holder, answer: string, after: Holder | 'same']>([
   ['one has failed', { connected: 2 }, 'main 1 transient', { failing: ['main 1'] }],
   ['a second one has failed', { failing: ['main 1'] }, 'main 2 token-rejected', two],
   ['one fails twice', { failing: ['main 1'] }, 'main 1 transient', 'same'],
