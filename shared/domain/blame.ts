@@ -69,12 +69,8 @@ function paused<T extends Holder>(row: T, fault: BridgeFault, sentAt: number, no
  *
  * @returns the same object where the answer says nothing new
  */
-export function bridgeAfter<T extends Holder>(
-  row: T,
-  { account, resource, fault, sentAt }: Evidence,
-  circuitMs: number,
-  now: number,
-): T {
+export function bridgeAfter<T extends Holder>(row: T, answer: Evidence, circuitMs: number, now: number): T {
+  const { account, resource, fault, sentAt } = answer;
   // A token request says nothing about the address of the other requests.
   if (!fault || fault.code === 'not-found') return account === undefined ? row : acquitted(row, sentAt, now);
   if (fault.code === 'rate-limited') return paused(row, fault, sentAt, now);
