@@ -122,9 +122,10 @@ export interface Asking {
 export const isOfAdvert = (resource: string): boolean => /\d$/.test(resource);
 
 /** The hold that has ended, so that one request at a time tries the service, and not this one; of an account: its adverts. */
-const triedHold = ({ holds }: Holder, { resource }: Asking, now: number): Hold | undefined =>
+const triedHold = ({ holds }: Holder, { resource, isForTokens }: Asking, now: number): Hold | undefined =>
   holds?.find(
     (hold) =>
+      !isForTokens &&
       isBlaming(hold) &&
       hold.fault !== 'rate-limited' &&
       (hold.kind !== 'service' || isOfAdvert(resource)) &&
@@ -139,7 +140,7 @@ export function holdFor(holder: Holder, asking: Asking, now: number) {
   // Planted fault: tokens-held-back
   const concerning = withoutHolds(holder, ({ kind }) => isForTokens && holdMeanings[kind].isForPerson);
   const inForce = holdOf(undefined, concerning, now);
-  if (inForce || isForTokens) return inForce;
+  if (inForce) return inForce;
   const hold = triedHold(holder, asking, now);
   // Rule: healthy-before-ill
   const until = (hold?.tried?.until ?? 0) + (isIll ? trialMs : 0);

@@ -33,14 +33,14 @@ export function createHoldKeeper(options: HoldKeeperOptions) {
 
   /** @throws {BridgeFault} the fault of the hold because of which the request must not be sent */
   async function ready(asking: Admission): Promise<void> {
-    const { account, isForTokens = false, isNext } = asking;
+    const { account, isNext } = asking;
     if (!account && budget.state.holds) await budget.refresh();
     const entered: Rule = (row) => {
       const now = clock.now();
       const hold = holdFor(row, asking, now);
       // Planted fault: pause-not-asked-for
       if (hold) throw heldFault(hold, account?.name, now);
-      return isNext && !isForTokens ? withTrial(row, asking, now) : row;
+      return isNext ? withTrial(row, asking, now) : row;
     };
     const held: Holder = account ?? budget.state;
     if (entered(held) !== held) await change(account?.name, entered);
