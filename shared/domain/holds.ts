@@ -59,7 +59,7 @@ const passing: HoldMeaning = { account: 'account-paused', bridge: 'paused', isFo
 
 export const holdMeanings: Readonly<Record<HoldKind, HoldMeaning>> = {
   /** The user has to authorize again. */
-  authorization: { ...passing, account: 'account-stopped', bridge: 'account-stopped', isForPerson: true },
+  authorization: { account: 'account-stopped', bridge: 'account-stopped', isForPerson: true },
   operator: { account: 'operator-paused', bridge: 'operator-paused', isForPerson: true },
   /** The service asked to wait, or answers nothing well. */
   service: passing,
