@@ -61,15 +61,7 @@ export function createTokenSource({ reader, requester, partnerAccounts, holds, c
 
   /** Reads the row and the secret, and has the token renewed if there is no good one. */
   async function find(asked: TokenQuery): Promise<AccessToken> {
-    const {
-      partnerAccount: name,
-      generation,
-      deadlineMs,
-      resource,
-      isNext,
-      isIll,
-      rejected: refused,
-    } = asked;
+    const { partnerAccount: name, generation, deadlineMs, rejected: refused } = asked;
     let row = partnerAccounts.peek(name)?.account;
     // A row of another generation may be older than the caller's data.
     let isCached = row?.generation === generation;
@@ -77,7 +69,7 @@ export function createTokenSource({ reader, requester, partnerAccounts, holds, c
     for (let isRenewed = false; ; isCached = false) {
       // Planted fault: generation-not-compared
       if (row?.generation !== generation) throw generationOver(asked);
-      await holds.ready({ resource, account: row, isNext, ...(isIll && { isIll }) });
+      await holds.ready({ ...asked, account: row });
       const found = await tokenOf(name, row.token?.version);
       if (found && isGood(row, found)) return found;
       if (found && isRenewed) {

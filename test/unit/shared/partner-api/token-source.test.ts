@@ -393,9 +393,9 @@ it('a token is asked of the holds for what it is asked for', async () => {
   expect(await faultOf(tokens.current({ ...asked, resource: 'main 9', isNext: true }))).toBe(held);
   const account = expect.objectContaining({ name: 'main', generation: 1 });
   expect(ready.mock.calls).toEqual([
-    [{ resource: 'main 7', account, isNext: false }],
-    [{ resource: 'main 8', account, isNext: true, isIll: true }],
-    [{ resource: 'main 9', account, isNext: true }],
+    [{ ...asked, resource: 'main 7', account, isNext: false }],
+    [{ ...asked, resource: 'main 8', account, isNext: true, isIll: true }],
+    [{ ...asked, resource: 'main 9', account, isNext: true }],
   ]);
   expect(state.reads).toBe(1);
 });
