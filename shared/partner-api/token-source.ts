@@ -164,10 +164,8 @@ export function createTokenSource({ reader, requester, partnerAccounts, holds, c
     },
 
     /** No other token came of the renewal: nothing is sent again, and the answer to this request counts after all. */
-    async counts({ partnerAccount: account, resource, rejected: answered }: TokenQuery): Promise<void> {
-      if (!answered) return;
-      await holds.answered({ account, resource, fault: answered.fault, sentAt: clock.now() });
-    },
+    counts: (account: string, resource: string, fault: BridgeFault): Promise<void> =>
+      holds.answered({ account, resource, fault, sentAt: clock.now() }),
 
     /** An answer was good with the token of this version. Resolves when the row says so, if it has to. */
     async helped(name: string, version: string): Promise<void> {
@@ -233,7 +231,7 @@ export function withTokenOf(tokens: TokenSource) {
         if (!(fault instanceof BridgeFault)) throw fault;
         const { version, resource } = used;
         // Rule: rejected-answer-counts
-        if (fault === rejected?.fault) await tokens.counts({ ...whose, resource, isNext: false, rejected });
+        if (fault === rejected?.fault) await tokens.counts(partnerAccount, resource, fault);
         if (isUndecided(fault)) {
           rejected = { version, fault };
           tokens.reject(partnerAccount, version, 'token-rejected');

@@ -25,8 +25,7 @@ function setUp(change: Partial<TokenSource> = {}) {
       version += 1;
     },
     mayRenew: (name, used) => name === 'main' && used === `${version}`,
-    counts: async ({ resource, isNext, rejected }) =>
-      void log.push(`counts ${resource} ${isNext} ${rejected?.version} ${rejected?.fault.code}`),
+    counts: async (...answer) => void log.push(`counts ${answer.join(' ')}`),
     async helped(name, used) {
       await nextTurn();
       log.push(`${name} ${used} helped`);
@@ -103,5 +102,10 @@ it('an answer of 401 counts when its renewal brings no other token', async () =>
   });
 
   expect(await request([rejected])).toBe(rejected);
-  expect(log).toEqual(['sent 1', 'undecided', `main 1 ${rejected}`, `counts 7 false 1 ${rejected}`]);
+  expect(log).toEqual([
+    'sent 1',
+    'undecided',
+    `main 1 ${rejected}`,
+    `counts main 7 BridgeFault: ${rejected}`,
+  ]);
 });

@@ -560,18 +560,9 @@ it('a renewal is one for each account and reason, with its deadline', async () =
 it('an answer of 401 counts at the moment when no other token came of it', async () => {
   const { tokens, holds, clock } = setUp();
   const answered = vi.spyOn(holds, 'answered').mockResolvedValue();
-  const asked = {
-    partnerAccount: 'main',
-    generation: 1,
-    deadlineMs: farMs,
-    resource: 'main 7',
-    isNext: false,
-  };
   const fault = new BridgeFault('token-rejected', 'answered 401');
 
-  await tokens.counts(asked);
-  expect(answered).not.toHaveBeenCalled();
-  await tokens.counts({ ...asked, rejected: { version: '1', fault } });
+  await tokens.counts('main', 'main 7', fault);
 
   const evidence = { account: 'main', resource: 'main 7', fault, sentAt: clock.now() };
   expect(answered.mock.calls).toEqual([[evidence]]);
