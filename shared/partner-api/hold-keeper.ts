@@ -13,7 +13,7 @@ export interface HoldKeeperOptions {
   readonly partnerAccounts?: Pick<CachedAccounts, 'change' | 'connected' | 'known'>;
   readonly circuitSeconds: number;
   readonly clock: Clock;
-  readonly observer?: Observer;
+  readonly observer: Observer;
 }
 
 interface Admission extends Asking {
@@ -72,7 +72,7 @@ export function createHoldKeeper(options: HoldKeeperOptions) {
       if (after) tell(name, before, after, answer);
     } catch (error) {
       const message = 'a hold could not be stored: other processes may go on sending';
-      observer?.warn(message, { partnerAccount: name, error });
+      observer.warn(message, { partnerAccount: name, error });
     }
   }
 
@@ -85,7 +85,7 @@ export function createHoldKeeper(options: HoldKeeperOptions) {
     const hold = newHold(before, after);
     if (!hold) return;
     const askedMs = fault?.askedToWaitMs;
-    observer?.warn('requests are on hold because of the answers of the service', {
+    observer.warn('requests are on hold because of the answers of the service', {
       partnerAccount: name,
       reason: hold.reason,
       fault: hold.fault,
@@ -95,8 +95,8 @@ export function createHoldKeeper(options: HoldKeeperOptions) {
       ...(askedMs !== undefined && { askedSeconds: askedMs / 1000 }),
     });
     const isCircuit = hold.kind === 'circuit';
-    if (isCircuit) observer?.count(metrics.circuitOpened, 1);
-    if (isCircuit || askedMs !== undefined) observer?.count(metrics.needsAttention, 1);
+    if (isCircuit) observer.count(metrics.circuitOpened, 1);
+    if (isCircuit || askedMs !== undefined) observer.count(metrics.needsAttention, 1);
   }
 
   return { ready, answered };

@@ -11,7 +11,7 @@ const mostReadAgainMs = 7 * dayMs;
 const noticedMs = 10_000;
 
 /** The service's clock by its `Date` headers. One per process, because it warns only once about a difference. */
-export function createServiceClock(observer?: Observer) {
+export function createServiceClock(observer: Observer) {
   let isWarned = false;
 
   /**
@@ -22,7 +22,7 @@ export function createServiceClock(observer?: Observer) {
     const offMs = (claimedDate(date) ?? nowMs) - nowMs;
     if (Math.abs(offMs) > noticedMs && !isWarned) {
       isWarned = true;
-      observer?.warn("the clocks of the service and of this process differ: see the service's Date header", {
+      observer.warn("the clocks of the service and of this process differ: see the service's Date header", {
         offSeconds: Math.round(offMs / 1000),
       });
     }

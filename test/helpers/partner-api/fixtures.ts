@@ -87,7 +87,7 @@ export const sentOf = (
 /** What keeps holds, in a state of its own. */
 export function holdsOf({ clock = sleepless, ...options }: Partial<HoldKeeperOptions> = {}) {
   const budget = createCachedBudget(createBudgetStore(createInMemoryStore()), clock);
-  return createHoldKeeper({ budget, circuitSeconds: 1_800, clock, ...options });
+  return createHoldKeeper({ budget, circuitSeconds: 1_800, clock, observer: silent, ...options });
 }
 
 /** The fault that `promise` is rejected with. */

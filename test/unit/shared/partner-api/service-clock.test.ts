@@ -18,7 +18,7 @@ it.each([
   ["the bridge's clock without a Date", undefined, nowMs],
   ["the bridge's clock for what is no date", 'yesterday', nowMs],
 ])('the moment of an answer is %s', (_what, date, expected) => {
-  expect(createServiceClock()(date, nowMs)).toBe(expected);
+  expect(createServiceClock(createRecordingObserver())(date, nowMs)).toBe(expected);
 });
 
 it.each([
