@@ -1,7 +1,7 @@
 /** Checks that `connect` makes at the service with a new access token. */
 import { advertIdPattern } from '../../shared/contract/checks.ts';
 import { advertsFeed, pageLimit } from '../../shared/contract/messages.ts';
-import { knownSuccess, toInstant } from '../../shared/domain/clock.ts';
+import { dayMs, knownSuccess, toInstant } from '../../shared/domain/clock.ts';
 import { asBridgeFault, BridgeFault } from '../../shared/domain/faults.ts';
 import { heldBy, heldFault } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
@@ -25,7 +25,7 @@ const lookUpAtOnce = 100;
 const maxMs = 10_000;
 const slotsBefore = 2;
 /** Most users change an advert within a week, and the service is expected to keep its feed that long. */
-const lookBackMs = 7 * 86_400_000;
+const lookBackMs = 7 * dayMs;
 
 export function createUserVerification(deps: ConnectDeps) {
   const { partnerAccounts, feedStates, client, advertHistories, bookKeeper, clock, settings } = deps;

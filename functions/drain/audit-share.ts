@@ -2,7 +2,7 @@
  * The daily audit: adverts that were published go through the queue once more, a few after each poll. Fan-out finds
  * them unchanged, or publishes their next event with the cause `audit` and counts it.
  */
-import { type Clock, toInstant } from '../../shared/domain/clock.ts';
+import { type Clock, dayMs, toInstant } from '../../shared/domain/clock.ts';
 import type { AdvertHistories } from '../../shared/state/advert-histories.ts';
 import type { AuditShare, BackfillKey, Progresses } from '../../shared/state/progress.ts';
 import { type EnqueueDeps, enqueuePage } from './accept-page.ts';
@@ -18,7 +18,6 @@ export interface AuditShareDeps extends EnqueueDeps {
   };
 }
 
-const dayMs = 24 * 60 * 60_000;
 /** At half of the rate, a batch of the audit takes this long: live changes wait no longer behind it. */
 const batchSeconds = 4;
 

@@ -1,6 +1,6 @@
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { PublishedEvents } from '../../shared/domain/advert-event.ts';
-import type { Clock } from '../../shared/domain/clock.ts';
+import { type Clock, dayMs } from '../../shared/domain/clock.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { CachedAccounts } from '../../shared/partner-api/cached-rows.ts';
 import type { PartnerClient } from '../../shared/partner-api/client.ts';
@@ -49,7 +49,7 @@ export const isOver = (account: PartnerAccount, generation: number): boolean =>
 export type Group = readonly [head: MessageDelivery, ...rest: MessageDelivery[]];
 
 export const redeliveryLimits = {
-  maxAgeMs: 24 * 60 * 60_000,
+  maxAgeMs: dayMs,
   /** A message received more often has crashed fan-out, or run out of its time, each time. SQS would take it after 1,000. */
   maxReceives: 300,
   /** Messages that wait longer go aside, because a hidden message cannot be made visible early. */

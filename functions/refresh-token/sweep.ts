@@ -1,12 +1,11 @@
 import type { RefreshOutcome } from '../../shared/contract/invocations.ts';
-import type { Deadline } from '../../shared/domain/clock.ts';
+import { type Deadline, dayMs } from '../../shared/domain/clock.ts';
 import { forEachConcurrent } from '../../shared/domain/concurrency.ts';
 import { isDying, type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
 import { needsAttention } from '../../shared/ports/observer.ts';
 import { publishOwedEvents } from './account-writes.ts';
 import type { RefreshDeps, TokenRefresh } from './refresh-lock.ts';
 
-const dayMs = 86_400_000;
 /** A refresh token that is unused for a month expires (partner-api.md §5.3 rule 4): used even by a paused account. */
 const usedWithinMs = 7 * dayMs;
 const atOnce = 5;

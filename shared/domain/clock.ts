@@ -42,6 +42,8 @@ export async function withinTime<T>(
 export const isYoung = (atMs: number, nowMs: number, maxAgeMs: number): boolean =>
   atMs <= nowMs && nowMs - atMs <= maxAgeMs;
 
+export const dayMs = 86_400_000;
+
 /** The clocks of two processes differ by less than this. */
 export const clockToleranceMs = 60_000;
 

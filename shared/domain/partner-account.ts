@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { form, kept, moment, partnerAccountName, someText } from '../contract/checks.ts';
 import { generation } from '../contract/events.ts';
+import { dayMs } from './clock.ts';
 import { type Hold, heldBy, holds } from './holds.ts';
 import { renewalField } from './renewal.ts';
 
@@ -44,7 +45,6 @@ export const partnerAccount = kept({
 });
 export type PartnerAccount = Readonly<v.InferOutput<typeof partnerAccount>>;
 
-const dayMs = 86_400_000;
 /** A refresh token expires if it was not used for this long (partner-api.md §8). */
 export const refreshTokenLifetimeMs = 30 * dayMs;
 /** A refresh token that was not used for this long raises an alarm: it expires in a week. */

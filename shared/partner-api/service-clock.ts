@@ -1,10 +1,11 @@
+import { dayMs } from '../domain/clock.ts';
 import type { Observer } from '../ports/observer.ts';
 
 /**
  * A local time sent as UTC is off by up to half a day; what is off by more than a day is ignored. Longer waits are cut
  * to this, so that one absurd answer does not stop the bridge for ever.
  */
-const dayMs = 86_400_000;
+const longestMs = dayMs;
 /** A process may have begun with a clock that is days ahead: reading so much again is harmless, and skipping it is not. */
 const mostReadAgainMs = 7 * dayMs;
 /** Holds and slots bear such a difference; a greater one is an error of one of the clocks. */
@@ -32,7 +33,7 @@ export function createServiceClock(observer: Observer) {
 }
 
 /** The moment of a `Date` header, whose precision is one second; `nowMs` if it differs from that by more than `mostMs`. */
-function believedDate(date: string | undefined, nowMs: number, mostMs = dayMs): number {
+function believedDate(date: string | undefined, nowMs: number, mostMs = longestMs): number {
   const dateMs = claimedDate(date) ?? nowMs;
   return Math.abs(dateMs - nowMs) <= mostMs ? dateMs : nowMs;
 }
@@ -58,5 +59,5 @@ export function retryAfterMs(
   const waitMs = /^\d+(\.\d+)?$/.test(text)
     ? Math.ceil(Number(text) * 1000)
     : (claimedDate(text) ?? 0) - believedDate(date, nowMs);
-  return waitMs > 0 ? Math.min(waitMs, dayMs) : undefined;
+  return waitMs > 0 ? Math.min(waitMs, longestMs) : undefined;
 }
