@@ -197,7 +197,7 @@ async function observe(
   deadlineMs: number,
 ): Promise<Omit<ObservedAdvert, 'status'> & { readonly status: string | null }> {
   const { partnerAccount, generation, feed, advertId } = message;
-  const options = { deadlineMs, generation, feed, ...(isIll && { isIll }) };
+  const options = { deadlineMs, generation, feed, isIll };
   try {
     return await adverts.readAdvert(partnerAccount, advertId, options);
   } catch (error) {

@@ -432,7 +432,7 @@ it.each<[string, Partial<ChangedAdvert>, string | undefined, boolean]>([
   await settle({}, delivery(message));
 
   const options = { deadlineMs: now() + 10_000, generation, feed: 'adverts' };
-  expect(fetches).toEqual([isIll ? { ...options, isIll } : options]);
+  expect(fetches).toEqual([{ ...options, isIll }]);
 });
 
 it('an advert that conflicts is asked for in a time of its own each', async () => {
