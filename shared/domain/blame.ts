@@ -36,7 +36,7 @@ const [gapPart, mostGapMs] = [1 / 20, 5_000];
 /** The first pause, doubled each time up to the longest, ms; the service may ask for a longer one. */
 const [firstPauseMs, longestPauseMs] = [1_000, 60_000];
 
-/** A clock that was ahead has written it. */
+/** Whether a process whose clock was ahead has written it: then it says nothing. */
 const isAhead = (hold: Hold, now: number): boolean => beginOfHold(hold) > now + clockToleranceMs;
 
 /**

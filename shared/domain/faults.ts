@@ -13,7 +13,7 @@ export interface FaultPolicy {
    * (`more`, blame.ts), the cursor of a feed (read-page.ts), the token endpoint or the application's secret (renewal.ts).
    */
   readonly mayBlame: readonly ('more' | 'cursor' | 'endpoint')[];
-  /** The account's row says it better, for as long as it lasts. */
+  /** Such a fault comes of a hold in the account's row, or makes one: while it lasts, it is shown and not this fault. */
   readonly account?: 'stopped' | 'paused';
   /** Somebody must act: logged as an error and counted for an alarm. The drain still polls again. */
   readonly needsAttention?: true;

@@ -118,7 +118,7 @@ export function createRateLimiter({ budget, maxRequestsPerSecond, clock, stopped
 
   async function reserve(): Promise<void> {
     const askedAtMs = clock.now();
-    // Where slots are scarce none for requests to come, because an unused slot is lost.
+    // Where slots are scarce, none are reserved for requests that may still come, because an unused slot is lost.
     const isScarce = freeSlotMs(budget.state, slotClock()) > slotClock() + earlyMs;
     const ahead = isScarce ? 0 : Math.floor(lateMs / intervalMs);
     // At most for a second, so that a pause is noticed.
