@@ -133,6 +133,18 @@ it('no more is put back when the bridge is held meanwhile', async () => {
   expect(sent).toEqual([['main', 25]]);
 });
 
+it.each([
+  ['at its end', 60_000, []],
+  ['soon', 40_000, [40_000, 5_000, 5_000]],
+  ['within a step', 1, [5_000, 5_000, 5_000]],
+])('a run goes on after a pause of the bridge that ends %s', async (_when, untilMs, slept) => {
+  holds.bridge = [hold(untilMs, { fault: 'rate-limited' })];
+  await put('main', 60);
+  await releaseUntil(60_000);
+  expect(await aside.count('main')).toBe(slept.length > 0 ? 0 : 60);
+  expect(clock.slept).toEqual(slept);
+});
+
 const alike = { fault: 'transient' } as const;
 it.each([
   [55_000, 1],
