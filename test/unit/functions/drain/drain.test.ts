@@ -223,6 +223,26 @@ it('a failing feed is asked less and less when its answers are slow, too', async
   expect(await minutesAsked(24)).toEqual([0, 1, 3, 7, 12, 17, 22]);
 });
 
+it.each([
+  ['soon', 20_000, 'up-to-date', 2],
+  ['after the next round begins', 60_000, 'fault', 1],
+])('a feed that meets a pause of the bridge is polled in the round if it ends %s', async (...row) => {
+  const [_when, pauseMs, end, requests] = row;
+  const endMs = world.clock.now() + pauseMs;
+  world.service.change('1', 'active');
+  await world.state.queue.send(Array.from({ length: 600 }, () => changedAdvert({ advertId: '9' })));
+  world.service.state.beforePage = () => {
+    const retryAfterMs = endMs - world.clock.now();
+    if (retryAfterMs > 0) throw new BridgeFault('paused', 'a limit a minute', { retryAfterMs });
+  };
+  const { polls } = await world.drain.round({
+    ...world.options(),
+    nextRoundMs: world.clock.now() + minuteMs,
+  });
+  expect(polls).toMatchObject([{ end }]);
+  expect(world.service.feedRequests).toHaveLength(requests);
+});
+
 it('a feed is left alone from its second failure on, not after a pause', async () => {
   failWith('paused', 'the whole bridge is paused');
   expect(await minutesAsked(2)).toEqual([0, 1]);
