@@ -77,11 +77,13 @@ export function createDrain(deps: DrainDeps) {
     const name = `${partnerAccount}/${feed.name}`;
     const standstillAfter = createStandstillDetector();
     let report: PollReport | undefined;
+    let waitMs = 0;
     do {
-      if (report && isLeft(report)) await clock.sleep(backlogLookMs, signal);
+      if (waitMs > 0) await clock.sleep(waitMs, signal);
       const before = report;
       const readAhead = readAheadOf(settings) / Math.max(1, behind.size);
-      const listed = before && before.end !== 'held' ? {} : { listed: state };
+      const isUntouched = before?.end === 'held' || (before?.end === 'fault' && before.pages === 0);
+      const listed = before && !isUntouched ? {} : { listed: state };
       report = await inTurn(async () => {
         const pollMs = options.insists ? {} : { pollMs: settings.pollSeconds * 1000 };
         const turn = { ...options, ...listed, ...pollMs, standstillAfter, readAhead };
@@ -93,7 +95,8 @@ export function createDrain(deps: DrainDeps) {
       });
       if (report.end === 'backlog') behind.add(name);
       else behind.delete(name);
-    } while (report.end === 'turn-over' || (isLeft(report) && clock.now() + backlogLookMs < nextRoundMs));
+      waitMs = report.end === 'turn-over' ? 0 : untilNextLook(report, backlogLookMs);
+    } while (report.end === 'turn-over' || clock.now() + waitMs < nextRoundMs);
     return { partnerAccount, feed: feed.name, ...report };
   }
 
@@ -143,8 +146,15 @@ export function createDrain(deps: DrainDeps) {
   return { round, run, release };
 }
 
-/** There may be more to read: the queue is full, or the run before has the feed and ends soon. */
-const isLeft = ({ end }: PollReport): boolean => end === 'backlog' || end === 'held';
+/**
+ * There may be more to read: the queue is full, the run before has the feed and ends soon, or the whole bridge is paused:
+ * a service with a limit a minute may pause it whenever a round begins.
+ */
+function untilNextLook(report: PollReport, backlogLookMs: number): number {
+  if (report.end === 'backlog' || report.end === 'held') return backlogLookMs;
+  const isPaused = report.end === 'fault' && report.fault.code === 'paused';
+  return (isPaused && report.fault.retryAfterMs) || Number.POSITIVE_INFINITY;
+}
 
 export type Drain = ReturnType<typeof createDrain>;
 
