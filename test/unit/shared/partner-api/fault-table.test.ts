@@ -256,6 +256,10 @@ it.each<[status: number, value: string, date: string | undefined, waitMs: number
   [429, '7', undefined, 7_000],
   [503, '1.5', undefined, 1_500],
   [429, '99999999999', undefined, 86_400_000],
+  // Some services send the moment, in seconds since 1970.
+  [429, `${nowMs / 1000 + 20}`, undefined, 20_000],
+  [503, `${nowMs / 1000 - 3_580}`, 'Fri, 20 Nov 2026 11:00:00 GMT', 20_000],
+  [429, `${nowMs / 1000 - 20}`, undefined, undefined],
   // From the answer's own date, unless that is missing or implausible.
   [429, 'Fri, 20 Nov 2026 11:00:30 GMT', 'Fri, 20 Nov 2026 11:00:00 GMT', 30_000],
   [429, later, undefined, 60_000],
