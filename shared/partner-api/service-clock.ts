@@ -45,6 +45,9 @@ export function claimedDate(text: string | undefined): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
+/** Nobody is asked to wait for thirty years: so great a number is a moment, as some services send it. */
+const leastMomentMs = 1e12;
+
 /**
  * The wait in milliseconds, at most a day; undefined if the header is missing or invalid.
  * @param date the answer's `Date`, from which a date in `Retry-After` counts
@@ -56,8 +59,8 @@ export function retryAfterMs(
   nowMs: number,
 ): number | undefined {
   const text = value?.trim() ?? '';
-  const waitMs = /^\d+(\.\d+)?$/.test(text)
-    ? Math.ceil(Number(text) * 1000)
-    : (claimedDate(text) ?? 0) - believedDate(date, nowMs);
+  const ms = /^\d+(\.\d+)?$/.test(text) ? Math.ceil(Number(text) * 1000) : 0;
+  const untilMs = ms > leastMomentMs ? ms : claimedDate(text);
+  const waitMs = untilMs === undefined ? ms : untilMs - believedDate(date, nowMs);
   return waitMs > 0 ? Math.min(waitMs, longestMs) : undefined;
 }
