@@ -223,17 +223,24 @@ it('a failing feed is asked less and less when its answers are slow, too', async
   expect(await minutesAsked(24)).toEqual([0, 1, 3, 7, 12, 17, 22]);
 });
 
-it.each([
-  ['soon', 20_000, 'up-to-date', 2],
-  ['after the next round begins', 60_000, 'fault', 1],
-])('a feed that meets a pause of the bridge is polled in the round if it ends %s', async (...row) => {
-  const [_when, pauseMs, end, requests] = row;
+it.each<[string, number, string, number, boolean]>([
+  ['soon', 20_000, 'up-to-date', 2, false],
+  ['soon, and begins with its own 429', 20_000, 'up-to-date', 3, true],
+  ['after the next round begins', 60_000, 'fault', 1, false],
+])('a feed waits in its round for the end of a pause that ends %s', async (...row) => {
+  const [_when, pauseMs, end, requests, begins] = row;
   const endMs = world.clock.now() + pauseMs;
+  let isPaused = !begins;
   world.service.change('1', 'active');
+  // So many that only the first page of a round is read.
   await world.state.queue.send(Array.from({ length: 600 }, () => changedAdvert({ advertId: '9' })));
   world.service.state.beforePage = () => {
     const retryAfterMs = endMs - world.clock.now();
-    if (retryAfterMs > 0) throw new BridgeFault('paused', 'a limit a minute', { retryAfterMs });
+    if (!isPaused) {
+      isPaused = true;
+      throw new BridgeFault('rate-limited', 'names no time');
+    }
+    if (retryAfterMs > 0) throw new BridgeFault('paused', 'not sent', { retryAfterMs });
   };
   const { polls } = await world.drain.round({
     ...world.options(),
