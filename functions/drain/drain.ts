@@ -9,7 +9,7 @@ import type { BackfillKey } from '../../shared/state/progress.ts';
 import type { PollDeps } from './accept-page.ts';
 import { type DueFeed, lagStartOf, type SortedFeeds, sortFeeds } from './due-feeds.ts';
 import { createStandstillDetector } from './poll-fault.ts';
-import { type PollReport, pollFeed, readAheadOf } from './poll-feed.ts';
+import { isOfBridge, type PollReport, pollFeed, readAheadOf } from './poll-feed.ts';
 import { createRelease, type ReleaseDeps } from './release.ts';
 
 export interface DrainDeps extends PollDeps, Pick<ReleaseDeps, 'aside' | 'budgetStore'> {
@@ -146,14 +146,16 @@ export function createDrain(deps: DrainDeps) {
   return { round, run, release };
 }
 
+/** After a 429 that names no time: the next poll learns how long the pause is. */
+const pausedLookMs = 1_000;
 /**
  * There may be more to read: the queue is full, the run before has the feed and ends soon, or the whole bridge is paused:
  * a service with a limit a minute may pause it whenever a round begins.
  */
 function untilNextLook(report: PollReport, backlogLookMs: number): number {
   if (report.end === 'backlog' || report.end === 'held') return backlogLookMs;
-  const isPaused = report.end === 'fault' && report.fault.code === 'paused';
-  return (isPaused && report.fault.retryAfterMs) || Number.POSITIVE_INFINITY;
+  if (report.end !== 'fault' || !isOfBridge(report.fault)) return Number.POSITIVE_INFINITY;
+  return report.fault.retryAfterMs ?? pausedLookMs;
 }
 
 export type Drain = ReturnType<typeof createDrain>;

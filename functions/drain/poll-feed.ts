@@ -1,6 +1,6 @@
 import { type Feed, pageLimit } from '../../shared/contract/messages.ts';
 import type { Deadline } from '../../shared/domain/clock.ts';
-import { asBridgeFault, type BridgeFault, type FaultKind } from '../../shared/domain/faults.ts';
+import { asBridgeFault, type BridgeFault } from '../../shared/domain/faults.ts';
 import type { FeedState, NoLease, PollEnd } from '../../shared/state/feed-states.ts';
 import { acceptPage, feedLeaseMs, type PollDeps } from './accept-page.ts';
 import { createStandstillDetector, feedProblemOf, type StandstillDetector } from './poll-fault.ts';
@@ -66,7 +66,8 @@ function pageSize(readAhead: number, waiting: number, isFirst: boolean): number 
   return Math.min(pageLimit, Math.max(room, least));
 }
 
-const notSent: readonly FaultKind[] = ['paused', 'operator-paused'];
+/** Whether the whole bridge has to wait: this feed has no part in it. */
+export const isOfBridge = ({ code }: BridgeFault): boolean => code === 'paused' || code === 'rate-limited';
 
 /**
  * Reads one feed of one partner account to its end, page by page: first the queue accepts the IDs of a page, then the
@@ -124,9 +125,8 @@ export async function pollFeed(
   } catch (error) {
     const fault = asBridgeFault(error);
     pollEnd = { problem: feedProblemOf(deps, fault, { before: lease.state, pollMs: options.pollMs }) };
-    // No request was sent (the bridge is paused, or the budget had no slot in time): the feed keeps its place in the
-    // order.
-    if (notSent.includes(fault.code) && report.pages === 0 && listed)
+    // The bridge is paused, or the budget had no slot in time: the feed keeps its place in the order.
+    if ((isOfBridge(fault) || fault.code === 'operator-paused') && report.pages === 0 && listed)
       pollEnd = { ...pollEnd, lastPolled: listed.lastPolled };
     return { ...report, end: 'fault', fault };
   } finally {
