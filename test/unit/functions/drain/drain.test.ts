@@ -459,6 +459,12 @@ it('messages aside are not read before they are due', async () => {
   expect(read).toBe(4);
 });
 
+it('messages aside take no room of their account’s feed', async () => {
+  await putAside(Array.from({ length: 400 }, () => 'main'));
+  await world.round();
+  expect(limits()).toEqual([300]);
+});
+
 it('messages aside are put back although another account’s cannot be read', async () => {
   const { aside, queue } = world.state;
   await putAside(['main', 'other']);
