@@ -132,13 +132,12 @@ async function messagesToDeliver(state: EmbeddedState, nowMs: number): Promise<n
   if (waiting === 0) return 0;
   const bridge = await budgetStore.read();
   const excepted = await Promise.all(
-    (await partnerAccounts.list(() => undefined)).map((account) => {
-      const isHeld = stopOf(account) || [bridge, account].some((one) => heldBy(one, 'operator', nowMs));
-      if (isHeld) return queue.depth(account.name);
+    (await partnerAccounts.list(() => undefined)).map(async (account) => {
       const { since = nowMs } = blamingHold(account) ?? {};
-      return nowMs - since >= longFailingMs
-        ? aside.count(account.name)
-        : aside.countLater(account.name, nowMs);
+      const isHeld = stopOf(account) || [bridge, account].some((one) => heldBy(one, 'operator', nowMs));
+      const isHopeless = isHeld || nowMs - since >= longFailingMs;
+      const held = await (isHopeless ? aside.count(account.name) : aside.countLater(account.name, nowMs));
+      return isHeld ? held + (await queue.depth(account.name)) : held;
     }),
   );
   return excepted.reduce((left, count) => left - count, waiting);

@@ -196,7 +196,11 @@ export function createChangedAdvertsQueue(options: QueueOptions): ChangedAdverts
     /** Stored messages, of all accounts, for a move; oldest first. */
     messagesAfter: (sequenceNumber: number): readonly MessageRow[] =>
       connection.read(() => table.after(sequenceNumber, readAtOnce)),
-    depth: async (partnerAccount) => inFlight(`${partnerAccount}/`),
+    // What is aside is in the books too, but takes no room of new changes.
+    async depth(partnerAccount) {
+      const held = await aside.count(partnerAccount);
+      return Math.max(0, inFlight(`${partnerAccount}/`) - held);
+    },
     // From the table, because another process may be the one that receives.
     async ofAdvert(partnerAccount, advertId) {
       const found = connection.read(() => table.ofAdvert(partnerAccount, advertId));

@@ -29,7 +29,7 @@ export interface PollDeps extends EnqueueDeps {
     readonly leaseMs?: number;
     readonly maxRequestsPerSecond: number;
     readonly overlapSeconds: number;
-    /** Reading stops while this many messages of the partner account wait, also of those that wait for a retry. */
+    /** Reading stops while this many messages of the partner account are in the queue. */
     readonly maxWaiting: number;
   };
 }

@@ -71,7 +71,7 @@ export interface ChangedAdvertsQueue {
   send(messages: readonly ChangedAdvert[]): Promise<ReadonlySet<string>>;
   /** Sends messages aside, with their keys; an etag once within five minutes. @returns the etags that were not accepted */
   sendAgain(messages: readonly MessageAside[]): Promise<ReadonlySet<Etag>>;
-  /** Number of waiting messages of the partner account, of all its feeds; may be an upper bound. */
+  /** Number of messages of the partner account in the queue, of all its feeds, without those aside; may be an upper bound. */
   depth(partnerAccount: string): Promise<number>;
   /** The messages of an advert in the queue, oldest first, with those in flight. Absent: as SQS, it cannot be inspected. */
   ofAdvert?(partnerAccount: string, advertId: string): Promise<readonly WaitingMessage[]>;
