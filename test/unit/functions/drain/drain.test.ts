@@ -327,6 +327,28 @@ it('what is read ahead is shared among the accounts that are behind', async () =
   expect(limits()).toEqual([300, 300, 25, 25]);
 });
 
+it('an account paused while behind takes no share of what is read ahead', async () => {
+  const names = Array.from({ length: 9 }, (_, index) => `other${index}`);
+  for (const name of names) {
+    const refreshToken = new Secret(`refresh-${name}`);
+    await world.connect.connect({ partnerAccount: name, refreshToken }, world.options());
+  }
+  for (let id = 1; id <= 1_000; id += 1) world.service.change(String(id), 'active');
+  let waiting = 300;
+  const drain = drainWith({ queue: { ...world.state.queue, depth: async () => waiting } });
+  await drain.round(world.options());
+  for (const name of names)
+    await world.partnerAccounts.change(name, (account) =>
+      withHold(account, { kind: 'operator', since: world.clock.now() }),
+    );
+  waiting = 0;
+  world.service.feedRequests.length = 0;
+
+  await drain.round(world.options());
+
+  expect(limits()[0]).toBe(300);
+});
+
 const pauseMain = (forMs?: number) =>
   pause({ ...world.state, host: { kind: 'local' }, clock: world.clock, who: async () => 'ann' }, 'main', {
     forMs,
