@@ -4,6 +4,7 @@ import { metrics } from '../../shared/contract/names.ts';
 import { type Deadline, toInstant } from '../../shared/domain/clock.ts';
 import { limitedTo } from '../../shared/domain/concurrency.ts';
 import type { DeadLetters } from '../../shared/state/dead-letters.ts';
+import type { FeedKey } from '../../shared/state/feed-states.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import type { BackfillKey } from '../../shared/state/progress.ts';
 import type { PollDeps } from './accept-page.ts';
@@ -65,6 +66,7 @@ export function createDrain(deps: DrainDeps) {
 
   /** Feeds that have more than the queue takes now. */
   const behind = new Set<string>();
+  const nameOf = ({ partnerAccount, feed }: FeedKey): string => `${partnerAccount}/${feed}`;
 
   /** Polls a feed in turns with others, until it is at its end or the next round takes over. */
   async function pollInTurns(
@@ -74,7 +76,7 @@ export function createDrain(deps: DrainDeps) {
   ) {
     const { partnerAccount } = state;
     const { nextRoundMs = 0, signal } = options;
-    const name = `${partnerAccount}/${feed.name}`;
+    const name = nameOf(state);
     const standstillAfter = createStandstillDetector();
     let report: PollReport | undefined;
     let waitMs = 0;
@@ -103,6 +105,9 @@ export function createDrain(deps: DrainDeps) {
   async function round(options: RoundOptions): Promise<DrainReport> {
     const { due, stopped, paused } = await sortFeeds(deps, options);
     const began = clock.now();
+    const names = new Set(due.map(({ state }) => nameOf(state)));
+    // Whoever is not polled has no share of what is read ahead.
+    if (options.only === undefined) for (const name of behind) if (!names.has(name)) behind.delete(name);
     const inTurn = limitedTo(settings.feedsAtOnce ?? 10);
     const lags = paused.flatMap(({ lagsSince = [] }) => lagsSince);
     const polls = await Promise.all(
