@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { readAheadOf } from '../../../../functions/drain/poll-feed.ts';
 import {
   type AdvertSource,
   type Audited,
@@ -180,27 +181,27 @@ it('a backfill ends after its page when it is told to, and goes on later', async
   expect(sentIds()).toEqual([['1', '2'], ['3']]);
 });
 
-describe('while more than 500 messages wait', () => {
-  const source = listOf(idsUpTo(501), ['502']);
+describe('while more than 150 messages wait', () => {
+  const source = listOf(idsUpTo(151), ['152']);
   beforeEach(() => {
-    for (const advertId of idsUpTo(502)) world.service.know(advertId, 'active');
+    for (const advertId of idsUpTo(152)) world.service.know(advertId, 'active');
   });
 
-  it('a backfill adds nothing while more than 500 messages wait', async () => {
+  it('a backfill adds nothing while more than 15 s of the rate wait', async () => {
     const waits: boolean[] = [];
 
     const result = await run(source, { onProgress: (_, isWaiting) => waits.push(isWaiting) });
 
-    expect(result).toMatchObject({ end: 'done', progress: { listed: 502 } });
+    expect(result).toMatchObject({ end: 'done', progress: { listed: 152 } });
     expect(waits).toEqual([false, true, false, false]);
   });
 
   it('a backfill stops when nothing takes its messages, and goes on there', async () => {
     isRunning = false;
 
-    expect(await run(source)).toMatchObject({ end: 'stuck', progress: { listed: 501 } });
+    expect(await run(source)).toMatchObject({ end: 'stuck', progress: { listed: 151 } });
     await work();
-    expect(await run(source)).toMatchObject({ end: 'done', progress: { listed: 502 } });
+    expect(await run(source)).toMatchObject({ end: 'done', progress: { listed: 152 } });
   });
 
   it.each<[string, (stop: AbortController) => unknown, object]>([
@@ -217,6 +218,14 @@ describe('while more than 500 messages wait', () => {
     expect(await run(source, { signal: stop.signal, onProgress })).toMatchObject(expected);
     expect(sent).toHaveLength(1);
   });
+});
+
+it('a backfill that waits leaves the feed room for its least page', async () => {
+  isRunning = false;
+  const pages = Array.from({ length: 10 }, (_, page) => idsUpTo(100).map((id) => `${page}${id}`));
+  expect(await run(listOf(...pages))).toMatchObject({ end: 'stuck' });
+  const readAhead = readAheadOf({ maxWaiting: 10_000, maxRequestsPerSecond: 10 } as never);
+  expect(await world.state.queue.depth('main')).toBeLessThanOrEqual((readAhead * 5) / 6);
 });
 
 it('a backfill leaves an unfinished one of another source as it is', async () => {
