@@ -131,12 +131,13 @@ export async function walk<P extends BackfillProgress>(
   return (await save(progress)) ?? { end: 'stopped', progress };
 }
 
-/** Live changes wait behind at most this many messages and one page: about a minute at the default rate. */
-const maxWaiting = 500;
+/** Live changes wait behind so many seconds of the rate and one page: half of what a feed is read ahead, or it is not read. */
+const waitingSeconds = 15;
 
 /** Fetches every advert of a list once: it gets an event if it has none or if its latest one differs. */
-export const backfill = (bridge: Bridge, options: WalkOptions<BackfillProgress>) =>
-  walk(
+export async function backfill(bridge: Bridge, options: WalkOptions<BackfillProgress>) {
+  const maxWaiting = waitingSeconds * (await bridge.settings()).maxRequestsPerSecond;
+  return walk(
     bridge,
     {
       cause: 'backfill',
@@ -152,3 +153,4 @@ export const backfill = (bridge: Bridge, options: WalkOptions<BackfillProgress>)
     },
     options,
   );
+}
