@@ -103,6 +103,7 @@ export function createRelease(deps: ReleaseDeps): (untilMs: number) => Promise<v
       let names = [...listed.slice(first), ...listed.slice(0, first)];
       while (names.length > 0) {
         const hold = holdOf(await budgetStore.read(), undefined, clock.now());
+        // Rule: release-waits-for-a-pause
         if (!hold) names = await step(names);
         // The run outlives a short pause: a service with a limit a minute may ask for one whenever a run begins.
         const waitMs = Math.max(stepMs, endOfHold(hold) - clock.now());

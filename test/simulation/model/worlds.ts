@@ -64,6 +64,11 @@ export const worlds = {
     oneOf: rarely,
     change: backlogPlan,
   },
+  'limit-a-minute': {
+    says: 'a backlog uses up the requests that the service answers in each minute (I8)',
+    oneOf: rarely,
+    change: quotaPlan,
+  },
   archived: {
     says: 'thirty adverts of the only account answer 403 because they are archived, all others well (I8)',
     oneOf: seldom,
@@ -234,6 +239,26 @@ function backlogPlan(plan: Plan, random: Random): Plan {
     changes: [...steady.changes.filter(({ account }) => account !== 'dune'), ...backlog],
     service: { ...steady.service, maxPerPage: 1_000 },
     backlogOf: 'dune',
+  };
+}
+
+/**
+ * The steady world with a poll a minute, in which an advert waits aside, and 2,000 changes of one account use up the
+ * requests of each minute; drains begin at any time of it.
+ */
+function quotaPlan(plan: Plan, random: Random): Plan {
+  const backlog = backlogPlan(plan, random);
+  const phaseMs = pick(random, [5, 15, 25, 35, 45, 55]) * 1_000;
+  const fromMs = 3 * minuteMs;
+  const ill: Ill = {
+    ...{ key: 'ill', account: 'main', of: 'adverts', advertIds: new Set(['1000']), answer: 'status-500' },
+    ...{ fromMs, untilMs: fromMs + 110_000 },
+  };
+  const failing = { key: 'failing', atMs: fromMs, account: 'main', advertId: '1000', status: 'new' };
+  return {
+    ...backlog,
+    ...{ changes: [...backlog.changes, failing], ills: [ill], pollSeconds: 60 },
+    quota: { requests: 200, phaseMs, isTold: random() < 0.5 },
   };
 }
 

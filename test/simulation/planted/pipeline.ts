@@ -337,6 +337,12 @@ export const plantedInPipeline: Planted = {
   ],
   'functions/drain/release.ts': [
     [
+      'release-waits-for-a-pause',
+      'messages aside come back after a pause of the bridge, also if each run begins in one',
+      'if (!hold) names = await step(names);',
+      'if (hold) return;\n        names = await step(names);',
+    ],
+    [
       'few-put-back',
       'where the last adverts of an account all failed, one of those aside tries again each minute',
       'most: isAlike ? 1 : limit }',

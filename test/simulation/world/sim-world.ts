@@ -4,7 +4,7 @@ import type { StoredPair } from '../../../shared/domain/secret.ts';
 import type { WireRequest } from '../../../shared/partner-api/transport.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
 import type { Plan } from '../model/draw-plan.ts';
-import { type Ill, illAnswer, isAbout, type SimResponse } from '../model/ill.ts';
+import { type Ill, illAnswer, isAbout, passing, type SimResponse } from '../model/ill.ts';
 import { createModel } from '../model/model.ts';
 import type { Trouble } from '../model/plan.ts';
 import { between, hashOf, type Random, streamOf } from '../model/random.ts';
@@ -16,6 +16,8 @@ import { createBuses } from './watch-buses.ts';
 import { createOperatorWatch } from './watch-operator.ts';
 import { createTokenWatch, type EndOfRequest } from './watch-tokens.ts';
 import { createTrafficWatch } from './watch-traffic.ts';
+
+const minuteMs = 60_000;
 
 /** Troubles that show in the service's answers. */
 const ofRequests: ReadonlySet<Trouble['kind']> = new Set(['outage', 'block', 'waits-1']);
@@ -80,6 +82,16 @@ export function createSimWorld(plan: Plan, options: ModelOptions) {
   }
 
   /** The answer that something broken gives instead of the service's own. */
+  let [quotaMinute, askedInMinute] = [-1, 0];
+  function quotaAnswer({ requests, phaseMs, isTold }: NonNullable<Plan['quota']>, atMs: number) {
+    const [minute, inMinuteMs] = [Math.floor((atMs - phaseMs) / minuteMs), (atMs - phaseMs) % minuteMs];
+    askedInMinute = minute === quotaMinute ? askedInMinute + 1 : 1;
+    quotaMinute = minute;
+    if (askedInMinute <= requests) return undefined;
+    coverage.count('service: more requests than a minute may have');
+    return passing(429, isTold ? Math.ceil((minuteMs - inMinuteMs) / 1_000) : undefined);
+  }
+
   function troubleOf(account: string, pathname: string, random: Random): SimResponse | undefined {
     for (const trouble of plan.troubles) {
       if (!isOn(trouble) || !ofRequests.has(trouble.kind)) continue;
@@ -92,6 +104,8 @@ export function createSimWorld(plan: Plan, options: ModelOptions) {
       return { status: 429, body: '', headers: { 'retry-after': kind.slice(-1) } };
     }
     const atMs = scheduler.now() - epochMs;
+    const overQuota = plan.quota && quotaAnswer(plan.quota, atMs);
+    if (overQuota) return overQuota;
     const ill = plan.ills.find(
       (one) =>
         atMs >= one.fromMs &&
