@@ -311,6 +311,7 @@ it.each<[string, number, () => void, number]>([
   ['the cursor it had, although there is more', 1, () => cursors(() => '1'), 2],
   ['cursors in a circle', 1, () => cursors((turn) => String(turn % 3)), 4],
   ['thirty empty pages in a row', 0, () => cursors((turn) => `-${turn}`), 30],
+  ['the same page thirty times', 2, () => cursors((turn) => '0'.repeat(turn + 1)), 30],
   ['two requests refused as wrong', 1, () => failWith('invalid-request', 'limit', { status: 400 }), 2],
 ])('a feed rests for five minutes after %s', async (_what, pageSize, begin, requests) => {
   world.service.state.pageSize = pageSize;
