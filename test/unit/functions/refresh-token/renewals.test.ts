@@ -81,7 +81,11 @@ it.each<[FaultKind, Rejection]>([
 
 it.each<[FaultKind, number]>([
   ['transient', 600],
-  ['client-rejected', 3_600],
+  ['forbidden', 600],
+  ['wrong-path', 600],
+  ['invalid-request', 600],
+  ['client-rejected', 600],
+  ['contract-broken', 3_600],
 ])('a token is asked for after at most so many seconds at %s: %i', async (code, seconds) => {
   world.clock.advance(dayMs);
   fail(code);
