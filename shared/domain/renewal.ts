@@ -1,7 +1,8 @@
 /**
  * How often tokens are renewed: limited by time, in the account's row, so that all processes keep to it. A rejected or
- * expired token is renewed; if that fails or does not help, again after five seconds, doubled to an hour. If the token
- * endpoint fails for several accounts, one of them tries it for all: that wait is in the bridge's row.
+ * expired token is renewed; if that does not help, again after five seconds, doubled to an hour; if it fails, to ten
+ * minutes. If the token endpoint fails for several accounts, one of them tries it for all: that wait is in the bridge's
+ * row.
  */
 import * as v from 'valibot';
 import { kept, moment, someText } from '../contract/checks.ts';
@@ -41,7 +42,9 @@ export function nextRenewal(before: Renewal | undefined, at: number, failure?: B
   // The write of a retry, which had succeeded although its answer was an error, doubles nothing.
   if (before?.at === at) return before;
   const isAlike = before && (before.fault === undefined) === (failure === undefined);
-  const longest = failure?.code === 'transient' ? longestOutageMs : longestMs;
+  // What brought tokens, usable or not, is a version of the secret, of which there are about a hundred a day.
+  const hasTokens = failure === undefined || failure.code === 'contract-broken';
+  const longest = hasTokens ? longestMs : longestOutageMs;
   const forMs = doubled(isAlike ? before.forMs : 0, longest);
   if (!failure) return { at, forMs };
   const { code: fault, message: reason, retryAfterMs = 0 } = failure;

@@ -215,7 +215,7 @@ it.each<[string, Scripted]>([
     kind: 'failed',
     reason: expect.stringContaining(`${code} (The one-time`),
   });
-  expect(outcomes.filter(({ kind }) => kind === 'failed').length).toBeLessThan(12);
+  expect(outcomes.filter(({ kind }) => kind === 'failed').length).toBeLessThan(13);
   expect(holdOf(await world.account(), 'authorization')).toBeUndefined();
   expect(redactedText((await world.account())?.renewal?.reason ?? '')).toContain(
     `${code} (The one-time token)`,

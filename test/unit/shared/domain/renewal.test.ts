@@ -33,8 +33,10 @@ it.each<[before: Renewal | undefined, failure: string | undefined, forMs: number
   [bad(5_000), 'transient', 10_000],
   [bad(290_000), 'transient', 580_000],
   [bad(310_000), 'transient', 600_000],
-  [bad(310_000), 'client-rejected', 620_000],
-  [bad(1_900_000, 'grant-rejected'), 'request-refused', 3_600_000],
+  [bad(310_000), 'client-rejected', 600_000],
+  [bad(1_900_000, 'grant-rejected'), 'request-refused', 600_000],
+  [bad(310_000), 'contract-broken', 620_000],
+  [bad(1_900_000), 'contract-broken', 3_600_000],
   [bad(3_600_000, 'client-rejected'), 'transient', 600_000],
   // One that ended otherwise begins anew.
   [bad(40_000), undefined, 5_000],
