@@ -85,7 +85,7 @@ it.each([
   expect(holdOf(await world.account(), 'token')).toBeUndefined();
 });
 
-it.each(['write read v2', 'write+v2+read', ' v2  read write '])(
+it.each(['write read v2', 'write+v2+read', ' v2  read write ', 'v2,read,write', 'v2, read, write'])(
   'a token response may name its scopes as %j',
   async (scope) => {
     expect(await answered({ body: { ...right, scope } })).toMatchObject(fresh);
