@@ -53,9 +53,9 @@ export function warnOfOddAnswer(
     observer.warn(`${returned} a token type other than bearer: it is used as bearer`, { partnerAccount });
 }
 
-const scopesOf = (scope: string): string[] => scope.split(/[\s+]+/).filter((part) => part !== '');
+const scopesOf = (scope: string): string[] => scope.split(/[\s+,]+/).filter((part) => part !== '');
 
-/** Normalizes scopes, separated by spaces or plus signs (partner-api.md §5.3), to one string separated by spaces. */
+/** Normalizes scopes, separated by spaces, plus signs (partner-api.md §5.3) or commas, to one string separated by spaces. */
 export const normalScope = (scope = ''): string => scopesOf(scope).join(' ');
 
 /** The required scopes that were not granted. If the service never named the scope, all count as granted. */
