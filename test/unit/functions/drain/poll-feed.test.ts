@@ -337,6 +337,21 @@ it('a feed rests for a while when its last page repeats the cursor', async () =>
   expect((await world.round()).polls).toHaveLength(1);
 });
 
+it('each page without an ID is dead-lettered, or the cursor does not pass it', async () => {
+  for (let page = 1; page <= 4; page += 1) {
+    world.service.list({ id: page });
+    await poll();
+  }
+
+  expect(await world.feed()).toMatchObject({ cursor: '4', problem: { kind: 'contract-broken' } });
+  expect((await world.state.deadLetters.list()).map(({ advertId }) => advertId).toSorted()).toEqual([
+    '{"id":1}',
+    '{"id":2}',
+    '{"id":3}',
+    '{"id":4}',
+  ]);
+});
+
 it('a feed is read on when only one page has malformed entries alone', async () => {
   world.service.list('no-1');
   change(1);
