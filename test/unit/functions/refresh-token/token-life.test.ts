@@ -28,6 +28,18 @@ it('a pair that could not be stored is stored soon after', async () => {
   expect(sandbox.control.journal.list().filter(({ endpoint }) => endpoint === 'token')).toHaveLength(2);
 });
 
+it('a pair is stored when the vault takes it again while the function runs', async () => {
+  const world = await createTokenWorld();
+  const { clock, deps, state } = world;
+  clock.advance(dayMs);
+  const untilMs = clock.now() + 40_000;
+  const write: typeof state.vault.write = (...args) =>
+    clock.now() < untilMs ? Promise.reject(new Error('throttled')) : state.vault.write(...args);
+  const stage = createRefreshToken({ ...deps, vault: { ...state.vault, write } });
+
+  expect(await world.refresh('expired', 55_000, stage)).toEqual({ kind: 'renewed' });
+});
+
 it.each([
   ['after 15 seconds, so that others have time', 60_000, 15_000],
   ["at the function's deadline", 6_000, 6_000],
