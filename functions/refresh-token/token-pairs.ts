@@ -115,12 +115,11 @@ export async function newestPair(
   }
 }
 
-/** A store is usually throttled or locked for less. Limited, so that the sweep has time for other partner accounts. */
-const longestMs = 15_000;
 const backoff = { baseMs: 500, capMs: 4_000, random: () => 1 };
 
 /**
- * Retries a failed write, because the service may not return the pair again (partner-api.md §5.3).
+ * Retries a failed write until the deadline, because the service may not return the pair again (partner-api.md §5.3). Other
+ * partner accounts wait meanwhile: their pairs could not be stored either.
  * @returns the version
  */
 export async function storePair(
@@ -129,13 +128,12 @@ export async function storePair(
   pair: StoredPair,
   { deadlineMs }: Deadline,
 ): Promise<string> {
-  const untilMs = Math.min(deadlineMs, clock.now() + longestMs);
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await vault.write(partnerAccount, pair);
     } catch (error) {
       const waitMs = backoffMs(attempt, backoff);
-      if (clock.now() + waitMs > untilMs) throw error;
+      if (clock.now() + waitMs > deadlineMs) throw error;
       await clock.sleep(waitMs);
     }
   }
