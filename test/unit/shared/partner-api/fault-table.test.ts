@@ -277,7 +277,7 @@ it.each<[status: number, value: string, date: string | undefined, waitMs: number
 });
 
 it.each<[number, unknown, boolean]>([
-  ...[400, 403, 404, 409, 410, 422].flatMap((status): [number, unknown, boolean][] => [
+  ...[400, 403, 404, 409, 410, 412, 414, 416, 422, 431].flatMap((status): [number, unknown, boolean][] => [
     [status, '', true],
     [status, page, true],
   ]),
