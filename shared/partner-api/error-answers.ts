@@ -52,8 +52,10 @@ function challenge(header = ''): string | undefined {
   return knownCodes.has(code) ? code : undefined;
 }
 
-/** Statuses that may mean a rejected cursor; the document does not say which one does (§4.1 rule 7). */
-const rejectionStatuses: ReadonlySet<number | undefined> = new Set([400, 403, 404, 409, 410, 422]);
+/** Statuses that may mean a rejected cursor, also a long one; the document does not say which one does (§4.1 rule 7). */
+const rejectionStatuses: ReadonlySet<number | undefined> = new Set([
+  ...[400, 403, 404, 409, 410, 412, 414, 416, 422, 431],
+]);
 
 /**
  * Whether the fault may mean that the cursor was rejected, so that the request should be repeated once without it.
