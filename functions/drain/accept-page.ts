@@ -63,9 +63,6 @@ export async function acceptPage(
   const listing = { partnerAccount, generation, feed: feed.name };
   const cause = resyncing ? 'resync' : 'feed';
   const standstill = standstillAfter(state, read, found);
-  // Pages in a row without an ID make one dead letter, not one each.
-  const isKnown = found.ids.length === 0 && state.resetsInARow > 0;
-  const sent = isKnown ? { ...found, malformed: 0 } : found;
   const progress = {
     since,
     cursor: page.nextCursor,
@@ -76,7 +73,7 @@ export async function acceptPage(
     counts: { listed: page.data.length, malformed: found.malformed, repeated: found.repeated },
   };
   // Planted faults: cursor-before-sends, reset-before-sends
-  await enqueuePage(deps, listing, sent, { receivedAt, cause });
+  await enqueuePage(deps, listing, found, { receivedAt, cause });
   // The write of the last page also ends the lease. After a standstill it stays, because `release` stores the pause.
   const leaseMs = page.hasMore || standstill ? (settings.leaseMs ?? feedLeaseMs) : 'ended';
   const next = await feedStates.advance(lease, progress, { nowMs: clock.now(), leaseMs });

@@ -17,8 +17,8 @@ const minuteMs = 60_000;
  * were not asked for before have turns of 11 s: of three of them, nobody knows it.
  */
 const [turnsMs, hangingTurnsMs] = [15_000, 35_000];
-/** One for a page of entries that are no IDs; a second one if it was read twice. */
-const mostMalformed = 2;
+/** Three pages of entries that are no IDs until the feed is stuck, then one each five minutes; some are read twice. */
+const mostMalformed = 8;
 /**
  * The feed is read ahead by 30 seconds of the rate, the first page of a round by five more, and a page takes a few. The
  * time until the next poll is added.

@@ -8,7 +8,7 @@ export type Planted = Readonly<
   Record<string, readonly (readonly [name: string, rule: string, from: string, to: string])[]>
 >;
 
-const enqueue = '  await enqueuePage(deps, listing, sent, { receivedAt, cause });\n';
+const enqueue = '  await enqueuePage(deps, listing, found, { receivedAt, cause });\n';
 const afterAdvance = '  observer.count(metrics.listed, page.data.length);\n';
 
 export const plantedInPipeline: Planted = {
@@ -34,7 +34,7 @@ export const plantedInPipeline: Planted = {
       'cursor-before-sends',
       '… and',
       afterAdvance,
-      '  await enqueuePage(deps, listing, sent, { receivedAt, cause });\n  observer.count(metrics.listed, page.data.length);\n',
+      '  await enqueuePage(deps, listing, found, { receivedAt, cause });\n  observer.count(metrics.listed, page.data.length);\n',
     ],
     [
       'refused-sends-ignored',
@@ -52,13 +52,13 @@ export const plantedInPipeline: Planted = {
       'reset-before-sends',
       'when the drain starts over, the IDs are sent first; then one write stores `since`, the cursor and the last success',
       enqueue,
-      '  if (!startedOver)  await enqueuePage(deps, listing, sent, { receivedAt, cause });\n',
+      '  if (!startedOver)  await enqueuePage(deps, listing, found, { receivedAt, cause });\n',
     ],
     [
       'reset-before-sends',
       '… and',
       afterAdvance,
-      '  if (startedOver)  await enqueuePage(deps, listing, sent, { receivedAt, cause });\n  observer.count(metrics.listed, page.data.length);\n',
+      '  if (startedOver)  await enqueuePage(deps, listing, found, { receivedAt, cause });\n  observer.count(metrics.listed, page.data.length);\n',
     ],
     [
       'last-success-of-any-page',
