@@ -76,11 +76,10 @@ export function feedProblemOf(
 /** After so many rejected cursors, or pages without an ID among their entries, in a row the feed is stuck. */
 const maxSetbacks = 3;
 /**
- * After so many pages in a row with the same IDs or none, although the feed says that it has more, it is stuck, also if each
- * cursor is new. A service that filters its pages may have some of them; a feed of nothing else would use the rate of all
- * others.
+ * After so many pages in a row without an ID, although the feed says that it has more, it is stuck. A service that filters
+ * its pages may have some of them; a feed of nothing else would use the rate of all others.
  */
-const maxSameInARow = 30;
+const maxEmptyInARow = 30;
 
 /** The feed makes no progress. It is not polled for a while: an immediate retry would only load the service. */
 export class StuckFeedError extends BridgeFault {
@@ -94,13 +93,12 @@ export const isSetback = ({ startedOver }: PageRead, { ids, malformed }: PageIds
   startedOver || (ids.length === 0 && malformed > 0);
 
 /**
- * Follows the pages that a round reads of a feed, to see whether it makes no progress: setbacks, cursors or pages that
- * come again and again.
+ * Follows the pages that a round reads of a feed, to see whether it makes no progress: setbacks, cursors or empty pages
+ * that come again and again.
  */
 export function createStandstillDetector() {
   const cursors = new Set<string>();
-  let ids = '';
-  let sameInARow = 0;
+  let emptyInARow = 0;
 
   return (before: FeedState, read: PageRead, found: PageIds): StuckFeedError | undefined => {
     const { page, startedOver } = read;
@@ -112,15 +110,13 @@ export function createStandstillDetector() {
     if (!startedOver && before.cursor !== undefined) cursors.add(before.cursor);
     const isKnown = cursors.has(page.nextCursor);
     cursors.add(page.nextCursor);
-    const idsBefore = ids;
-    ids = found.ids.join();
-    // One ID alone may be an advert that changes again and again.
-    sameInARow = ids === idsBefore && found.ids.length !== 1 ? sameInARow + 1 : 1;
-    if (isKnown && (page.hasMore || ids !== ''))
+    const hasIds = found.ids.length > 0;
+    emptyInARow = hasIds ? 0 : emptyInARow + 1;
+    if (isKnown && (page.hasMore || hasIds))
       return new StuckFeedError('the feed gives the same cursor again although it has more changes');
-    if (!page.hasMore || sameInARow < maxSameInARow) return undefined;
+    if (!page.hasMore || emptyInARow < maxEmptyInARow) return undefined;
     return new StuckFeedError(
-      `the feed gave ${maxSameInARow} pages with the same IDs or none, and says that it has more`,
+      `the feed gave ${maxEmptyInARow} pages without an ID, and says that it has more`,
     );
   };
 }

@@ -312,7 +312,6 @@ it.each<[string, number, () => void, number, number]>([
   ['the cursor it had, although there is more', 1, () => cursors(() => '1'), 2, 0],
   ['cursors in a circle', 1, () => cursors((turn) => String(turn % 3)), 4, 0],
   ['thirty empty pages in a row', 0, () => cursors((turn) => `-${turn}`), 30, 0],
-  ['the same page thirty times', 2, () => cursors((turn) => '0'.repeat(turn + 1)), 30, 0],
   ['two requests refused as wrong', 1, () => failWith('invalid-request', 'limit', { status: 400 }), 2, 0],
 ])('a feed rests for five minutes after %s', async (_what, pageSize, begin, requests, deadLetters) => {
   world.service.state.pageSize = pageSize;
