@@ -79,16 +79,23 @@ it.each<[FaultKind, Rejection]>([
   expect(hold).toEqual(because === 'expired' ? expect.objectContaining({ reason, since }) : undefined);
 });
 
-it.each<[FaultKind, number]>([
-  ['transient', 600],
-  ['forbidden', 600],
-  ['wrong-path', 600],
-  ['invalid-request', 600],
-  ['client-rejected', 600],
-  ['contract-broken', 3_600],
-])('a token is asked for after at most so many seconds at %s: %i', async (code, seconds) => {
+/** The access token cannot be sent, but the refresh token is stored. */
+const uselessTokens = () => {
+  let issued = 0;
+  world.service.state.tokens = () => ({ refresh_token: `useless-${++issued}`, token_type: 'bearer' }) as never;
+};
+
+it.each<[string, number, () => void]>([
+  ['transient', 600, () => fail('transient')],
+  ['forbidden', 600, () => fail('forbidden')],
+  ['wrong-path', 600, () => fail('wrong-path')],
+  ['invalid-request', 600, () => fail('invalid-request')],
+  ['client-rejected', 600, () => fail('client-rejected')],
+  ['JSON without a token', 600, () => fail('contract-broken')],
+  ['tokens that cannot be sent', 3_600, uselessTokens],
+])('a token is asked for after at most so many seconds at %s: %i', async (_answer, seconds, begin) => {
   world.clock.advance(dayMs);
-  fail(code);
+  begin();
 
   const all = await asked(['main'], 180 * minuteMs, 'expired', 5_000);
 
