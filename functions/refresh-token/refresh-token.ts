@@ -165,7 +165,7 @@ export function createRefreshToken(deps: RefreshDeps) {
       const renewed = withToken(latest, version, pair, moment());
       if (missing.length > 0) return stopped(renewed, 'scope-insufficient', moment());
       if (isBroken) {
-        const renewal = nextRenewal(latest.renewal, at, brokenAnswer);
+        const renewal = nextRenewal(latest.renewal, at, brokenAnswer, true);
         return waitingForToken({ ...renewed, renewal }, renewal);
       }
       // The token before has helped until it ran out.

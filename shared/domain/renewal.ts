@@ -37,13 +37,17 @@ const doubled = (ms: number, longest: number): number => Math.min(Math.max(2 * m
 /**
  * The renewal that has just ended. If it ended like the one before, the next one waits twice as long.
  * @param failure absent: it brought a token, which may not have helped
+ * @param hasTokens it brought tokens, usable or not: each is a version of the secret, of which there are about a hundred a day
  */
-export function nextRenewal(before: Renewal | undefined, at: number, failure?: BridgeFault): Renewal {
+export function nextRenewal(
+  before: Renewal | undefined,
+  at: number,
+  failure?: BridgeFault,
+  hasTokens = failure === undefined,
+): Renewal {
   // The write of a retry, which had succeeded although its answer was an error, doubles nothing.
   if (before?.at === at) return before;
   const isAlike = before && (before.fault === undefined) === (failure === undefined);
-  // What brought tokens, usable or not, is a version of the secret, of which there are about a hundred a day.
-  const hasTokens = failure === undefined || failure.code === 'contract-broken';
   const longest = hasTokens ? longestMs : longestOutageMs;
   const forMs = doubled(isAlike ? before.forMs : 0, longest);
   if (!failure) return { at, forMs };

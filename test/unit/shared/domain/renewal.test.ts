@@ -35,8 +35,7 @@ it.each<[before: Renewal | undefined, failure: string | undefined, forMs: number
   [bad(310_000), 'transient', 600_000],
   [bad(310_000), 'client-rejected', 600_000],
   [bad(1_900_000, 'grant-rejected'), 'request-refused', 600_000],
-  [bad(310_000), 'contract-broken', 620_000],
-  [bad(1_900_000), 'contract-broken', 3_600_000],
+  [bad(310_000), 'contract-broken', 600_000],
   [bad(3_600_000, 'client-rejected'), 'transient', 600_000],
   // One that ended otherwise begins anew.
   [bad(40_000), undefined, 5_000],
@@ -48,6 +47,14 @@ it.each<[before: Renewal | undefined, failure: string | undefined, forMs: number
   const fault = failure && { fault: failure.split(' ')[0], reason: 'why' };
 
   expect(nextRenewal(before, at, faultOf(failure))).toStrictEqual({ at, forMs, ...(fault || {}) });
+});
+
+it.each([
+  [310_000, 620_000],
+  [1_900_000, 3_600_000],
+])('useless tokens after %i ms keep the next renewal waiting %i ms', (before, forMs) => {
+  const failure = faultOf('contract-broken');
+  expect(nextRenewal(bad(before), at, failure, true)).toMatchObject({ forMs, fault: 'contract-broken' });
 });
 
 it.each([undefined, 'transient'])('a renewal that is stored twice is counted once: %s', (failure) => {
