@@ -53,6 +53,23 @@ it('a pair that could not be stored is given up at the deadline', async () => {
   expect(clock.now() - begun).toBeLessThanOrEqual(6_000);
 });
 
+it('a pair is not stored again when the function would end first', async () => {
+  const world = await createTokenWorld();
+  const { clock, deps, state } = world;
+  clock.advance(dayMs);
+  // Four attempts of the client, each with its timeout.
+  const write = async () => {
+    await clock.sleep(17_000);
+    throw new Error('no answer');
+  };
+  const stage = createRefreshToken({ ...deps, vault: { ...state.vault, write } });
+  const begun = clock.now();
+
+  expect(await world.refresh('expired', 57_000, stage)).toMatchObject({ kind: 'failed' });
+  expect(clock.now() - begun).toBeLessThanOrEqual(57_000);
+  expect(holdOf(await world.account(), 'token')).toBeDefined();
+});
+
 it('a refresh token is used within a week, however long its access lives', async () => {
   const world = await createTokenWorld({ accessTokenLifetimeSeconds: 60 * 86_400 });
 
