@@ -1,14 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { RefreshDeps } from '../../../../functions/refresh-token/refresh-lock.ts';
+import { createRefreshToken } from '../../../../functions/refresh-token/refresh-token.ts';
 import { sweep } from '../../../../functions/refresh-token/sweep.ts';
 import type { RefreshOutcome } from '../../../../shared/contract/invocations.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
 import { stopped } from '../../../helpers/holds.ts';
 import { createManualClock } from '../../../helpers/manual-clock.ts';
 import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
 import { partnerAccount } from '../../../helpers/records.ts';
+import { createWorld } from '../../../helpers/world.ts';
 
 const dayMs = 86_400_000;
 
@@ -66,6 +69,31 @@ it('a sweep begins with what was unused for longest, five at a time', async () =
   const names = ['9', '6', '4', '3', '2', '1.5', '1'];
   expect(requests).toMatchObject(names.map((partnerAccount) => ({ partnerAccount })));
   expect(atOnce).toBe(5);
+});
+
+it('a sweep leaves time for others when five pairs can never be stored', async () => {
+  const world = await createWorld();
+  const { vault } = world.state;
+  const ill = ['a1', 'a2', 'a3', 'a4', 'a5'];
+  const options = (ms: number) => ({ deadlineMs: world.clock.now() + ms });
+  for (const name of ill)
+    await world.connect.connect({ partnerAccount: name, refreshToken: new Secret(name) }, options(60_000));
+  const write: typeof vault.write = (name, pair) =>
+    ill.includes(name) ? Promise.reject(new Error('LimitExceeded')) : vault.write(name, pair);
+  const stage = createRefreshToken({ ...world.tokenDeps, vault: { ...vault, write } });
+  // `main` was used later than the others.
+  await world.partnerAccounts.change('main', (one) =>
+    one.token ? { ...one, token: { ...one.token, usedAt: world.clock.now() + 1 } } : one,
+  );
+  world.clock.advance(8 * dayMs);
+  const begun = world.clock.now();
+
+  for (let turn = 0; turn < 2; turn += 1) {
+    await stage.sweep(options(57_000));
+    world.clock.advance(15 * 60_000);
+  }
+
+  expect((await world.account())?.token?.usedAt).toBeGreaterThan(begun);
 });
 
 it.each([
