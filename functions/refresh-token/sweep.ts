@@ -22,7 +22,8 @@ function reasonFor({ token }: PartnerAccount, nowMs: number): 'expired' | 'unuse
 
 /**
  * Publishes owed events, and refreshes what has expired or was not used for a week, the refresh token that was
- * unused for the longest time first. Work that does not fit into the time is left to the next sweep.
+ * unused for the longest time first, after all whose last renewal did not fail: a pair that cannot be stored takes the
+ * whole time. Work that does not fit into the time is left to the next sweep.
  *
  * @param refresh never rejects
  */
@@ -36,7 +37,10 @@ export async function sweep(
   const listed = await partnerAccounts.list(({ message: reason }) =>
     needsAttention(observer, 'a stored row cannot be read: its token is not refreshed', { reason }),
   );
-  const all = listed.toSorted((a, b) => (a.token?.usedAt ?? 0) - (b.token?.usedAt ?? 0));
+  const hasFailed = ({ renewal }: PartnerAccount) => Number(renewal?.fault !== undefined);
+  const all = listed.toSorted(
+    (a, b) => hasFailed(a) - hasFailed(b) || (a.token?.usedAt ?? 0) - (b.token?.usedAt ?? 0),
+  );
   await forEachConcurrent(all, atOnce, async (account) => {
     const { name: partnerAccount, token } = account;
     await publishOwedEvents(deps, account);

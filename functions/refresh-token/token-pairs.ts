@@ -119,7 +119,8 @@ const backoff = { baseMs: 500, capMs: 4_000, random: () => 1 };
 
 /**
  * Retries a failed write until the deadline, because the service may not return the pair again (partner-api.md §5.3). Other
- * partner accounts wait meanwhile: their pairs could not be stored either.
+ * partner accounts wait meanwhile: usually their pairs could not be stored either; if they could, the next sweep begins with
+ * them.
  * @returns the version
  */
 export async function storePair(
