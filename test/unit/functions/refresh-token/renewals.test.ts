@@ -82,7 +82,8 @@ it.each<[FaultKind, Rejection]>([
 /** The access token cannot be sent, but the refresh token is stored. */
 const uselessTokens = () => {
   let issued = 0;
-  world.service.state.tokens = () => ({ refresh_token: `useless-${++issued}`, token_type: 'bearer' }) as never;
+  world.service.state.tokens = () =>
+    ({ refresh_token: `useless-${++issued}`, token_type: 'bearer' }) as never;
 };
 
 it.each<[string, number, () => void]>([
