@@ -250,6 +250,41 @@ it.each<[string, number, string, number, boolean]>([
   expect(world.service.feedRequests).toHaveLength(requests);
 });
 
+it('a feed that waits for the end of a pause leaves its row alone', async () => {
+  const endMs = world.clock.now() + 20_000;
+  await holdBridge(world.state.budgetStore, serviceHold('service', endMs));
+  world.service.change('1', 'active');
+  // As a renewal of its token is refused: it does not say for how long.
+  world.service.state.beforePage = () => {
+    if (world.clock.now() < endMs) throw new BridgeFault('paused', 'token of partner account main');
+  };
+  const nextRoundMs = world.clock.now() + minuteMs;
+
+  expect(await world.drain.round({ ...world.options(), nextRoundMs })).toMatchObject({
+    polls: [{ end: 'up-to-date', pages: 1, listed: 1 }],
+  });
+
+  expect(world.service.feedRequests).toHaveLength(2);
+});
+
+it('a feed with a full queue waits for the end of a pause, too', async () => {
+  const endMs = world.clock.now() + 30_000;
+  await world.round();
+  world.service.change('1', 'active');
+  let looks = 0;
+  const depth = async () => (++looks === 1 ? 2 * world.drainDeps.settings.maxWaiting : 0);
+  world.service.state.beforePage = () => {
+    const retryAfterMs = endMs - world.clock.now();
+    if (retryAfterMs > 0) throw new BridgeFault('paused', 'not sent', { retryAfterMs });
+  };
+  const drain = drainWith({ queue: { ...world.state.queue, depth } });
+  const nextRoundMs = world.clock.now() + minuteMs;
+
+  expect((await drain.round({ ...world.options(), nextRoundMs })).polls).toMatchObject([
+    { end: 'up-to-date', listed: 1 },
+  ]);
+});
+
 it('a feed is left alone from its second failure on, not after a pause', async () => {
   failWith('paused', 'the whole bridge is paused');
   expect(await minutesAsked(2)).toEqual([0, 1]);
