@@ -3,6 +3,7 @@ import type { PollAnswer } from '../../shared/contract/invocations.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import { type Deadline, toInstant } from '../../shared/domain/clock.ts';
 import { limitedTo } from '../../shared/domain/concurrency.ts';
+import { heldFault, holdOf } from '../../shared/domain/holds.ts';
 import type { DeadLetters } from '../../shared/state/dead-letters.ts';
 import type { FeedKey } from '../../shared/state/feed-states.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
@@ -10,7 +11,7 @@ import type { BackfillKey } from '../../shared/state/progress.ts';
 import type { PollDeps } from './accept-page.ts';
 import { type DueFeed, lagStartOf, type SortedFeeds, sortFeeds } from './due-feeds.ts';
 import { createStandstillDetector } from './poll-fault.ts';
-import { isOfBridge, type PollReport, pollFeed, readAheadOf } from './poll-feed.ts';
+import { isOfBridge, type PollOptions, type PollReport, pollFeed, readAheadOf } from './poll-feed.ts';
 import { createRelease, type ReleaseDeps } from './release.ts';
 
 export interface DrainDeps extends PollDeps, Pick<ReleaseDeps, 'aside' | 'budgetStore'> {
@@ -68,6 +69,13 @@ export function createDrain(deps: DrainDeps) {
   const behind = new Set<string>();
   const nameOf = ({ partnerAccount, feed }: FeedKey): string => `${partnerAccount}/${feed}`;
 
+  /** Costs less than to take a lease in vain, and tells when the pause ends also a process that has not met it. */
+  async function pauseOfBridge(): Promise<PollReport | undefined> {
+    const bridge = await deps.budgetStore.read().catch(() => undefined);
+    const hold = holdOf(bridge, undefined, clock.now());
+    return hold && { pages: 0, listed: 0, end: 'fault', fault: heldFault(hold, undefined, clock.now()) };
+  }
+
   /** Polls a feed in turns with others, until it is at its end or the next round takes over. */
   async function pollInTurns(
     { feed, state }: DueFeed,
@@ -80,16 +88,16 @@ export function createDrain(deps: DrainDeps) {
     const standstillAfter = createStandstillDetector();
     let report: PollReport | undefined;
     let waitMs = 0;
+    let listed: Pick<PollOptions, 'listed'> = { listed: state };
     do {
       if (waitMs > 0) await clock.sleep(waitMs, signal);
       const before = report;
       const readAhead = readAheadOf(settings) / Math.max(1, behind.size);
-      const isUntouched = before?.end === 'held' || (before?.end === 'fault' && before.pages === 0);
-      const listed = before && !isUntouched ? {} : { listed: state };
       report = await inTurn(async () => {
         const pollMs = options.insists ? {} : { pollMs: settings.pollSeconds * 1000 };
         const turn = { ...options, ...listed, ...pollMs, standstillAfter, readAhead };
-        const next = await pollFeed(deps, feed, partnerAccount, turn);
+        const pause = before?.end === 'fault' ? await pauseOfBridge() : undefined;
+        const next = pause ?? (await pollFeed(deps, feed, partnerAccount, turn));
         // At this moment, few changes are on their way that the audit could take for a difference.
         if (next.end === 'up-to-date' && feed.name === 'adverts') await deps.sendAuditShare?.(state);
         const { pages = 0, listed: listedBefore = 0 } = before ?? {};
@@ -97,6 +105,9 @@ export function createDrain(deps: DrainDeps) {
       });
       if (report.end === 'backlog') behind.add(name);
       else behind.delete(name);
+      // Its row is the one that was listed only until this run has polled the feed.
+      if (report.end === 'held') listed = { listed: state };
+      else if (report.end !== 'fault' || report.pages > 0) listed = {};
       waitMs = report.end === 'turn-over' ? 0 : untilNextLook(report, backlogLookMs);
     } while (report.end === 'turn-over' || clock.now() + waitMs < nextRoundMs);
     return { partnerAccount, feed: feed.name, ...report };
@@ -151,7 +162,7 @@ export function createDrain(deps: DrainDeps) {
   return { round, run, release };
 }
 
-/** After a 429 that names no time: the next poll learns how long the pause is. */
+/** After a fault that names no time: the bridge's row tells how long the pause is. */
 const pausedLookMs = 1_000;
 /**
  * There may be more to read: the queue is full, the run before has the feed and ends soon, or the whole bridge is paused:
