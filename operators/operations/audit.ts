@@ -90,13 +90,19 @@ async function withRoom(
  * the queue is empty, the others are settled too, together with another message of the advert, or they were given up.
  */
 async function withResults(
-  { advertHistories, queue }: Bridge,
+  { advertHistories, queue, bookKeeper, host }: Bridge,
   key: BackfillKey,
   progress: AuditProgress,
   isLagOver: boolean,
 ): Promise<AuditProgress> {
-  // The depth is read first: if nothing waits then, the rows that are read afterwards are final.
-  const isEmpty = progress.waiting.length > 0 && isLagOver && (await queue.depth(key.partnerAccount)) === 0;
+  const { partnerAccount, generation } = key;
+  // The books of a folder are exact, and count what is aside too: it comes back.
+  const left = async () =>
+    host.kind === 'local'
+      ? (await bookKeeper.read(partnerAccount, generation)).inFlight
+      : queue.depth(partnerAccount);
+  // This is read first: if nothing waits then, the rows that are read afterwards are final.
+  const isEmpty = progress.waiting.length > 0 && isLagOver && (await left()) === 0;
   const looked = await Promise.all(
     progress.waiting.map(async (sent) => {
       const advertId = advertIdOf(sent.message);
