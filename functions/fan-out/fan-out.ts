@@ -31,7 +31,7 @@ const generationAheadMs = 5_000;
 
 /** A message whose advert has to wait for its turn comes back so often, and then goes aside, so that many keep no worker busy. */
 const mostRefused = 4;
-const refused = { baseMs: 5_000, capMs: 20_000 };
+const refused = { baseMs: 5_000, capMs: 10_000 };
 
 /** Delay of a message that a newer bridge wrote: a thousand receives take longer than the queue's retention. */
 const newerMs = 900_000;

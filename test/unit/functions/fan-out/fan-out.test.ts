@@ -622,8 +622,8 @@ it.each<[FaultKind, object, Hold[], Hold[], object]>([
 it.each([
   [1, retry(3_750)],
   [2, retry(7_500)],
-  [3, retry(15_000)],
-  [4, retry(15_000)],
+  [3, retry(7_500)],
+  [4, retry(7_500)],
   [5, hold],
 ])('a turn that is refused for the %i. time waits ever longer, then aside', async (receives, verdict) => {
   fail('account-paused', { retryAfterMs: 1 });
