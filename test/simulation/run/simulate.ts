@@ -38,8 +38,11 @@ export interface Run {
 const minuteMs = 60_000;
 /** By then, late calls of the chaos phase have arrived. */
 const minCalmMs = 80_000;
-/** Longer than backoff, a paused feed and messages that are too old take together. */
-const maxCalmMs = 30 * minuteMs;
+/**
+ * Longer than the backoff of a message that was received often, the wait for a witness and the look an hour later take
+ * together.
+ */
+const maxCalmMs = 110 * minuteMs;
 
 /** When, as a share of the chaos phase, a person asks for the adverts' histories. */
 const sampled = [0.4, 0.7, 1];
@@ -99,8 +102,8 @@ async function live(plan: Plan, options: SimulateOptions): Promise<SimWorld> {
     await checkTokens(world, await supervisor.stoppedAccounts());
     // Checked last, because any specific reason has been reported by now.
     const message = isDone
-      ? 'half an hour later the redriven messages are still at work'
-      : 'half an hour after the last fault there is still work';
+      ? 'nearly two hours later the redriven messages are still at work'
+      : 'nearly two hours after the last fault there is still work';
     if (!isDone || !isDoneAgain) history.violated({ invariant: 'no-change-lost', message });
   } catch (error) {
     history.violated({ invariant: 'run-ends', message: (error as Error).stack ?? String(error) });
