@@ -117,7 +117,7 @@ export function createBridgePorts(world: SimWorld, process: Process, seen: Seen)
     for (const notify of world.storing) notify(process, account);
     const perform = async () => {
       const version = await state.vault.write(account, pair);
-      tokenWatch.stored(process, account, pair);
+      tokenWatch.stored(process, account, pair, version);
       return version;
     };
     return process.call({ name: 'vault.write', allowed: writes, perform, says: () => account });

@@ -24,17 +24,22 @@ export function createTokenWatch({ service, history, scheduler }: Model) {
   const rejections = new Map<Process, number>();
   /** Processes that have received a pair and done nothing with it yet. */
   const unstored = new Map<string, Set<Process>>();
-  /** Tokens and scope of the pair that each account's secret has. */
+  /** Tokens and scope of the pair that each account's secret has, and of each version. */
   const secrets = new Map<string, string>();
+  const versions = new Map<string, string>();
   let order = 0;
   const asked: number[] = [];
   const lateMs: number[] = [];
   let repeats = 0;
 
-  /** Whether an answer gave the pair that is stored: then nothing has to be stored. */
+  /**
+   * Whether an answer gave the pair that is stored: then nothing has to be stored. If an older one was written late while
+   * the service answered, the next refresh stores it again.
+   */
   function isStored(account: string, body: string): boolean {
     const { access_token, refresh_token, scope } = JSON.parse(body) as Record<string, string>;
-    return secrets.get(account) === [access_token, refresh_token, scope].join();
+    const named = versions.get(`${account} ${current.get(account)}`);
+    return [secrets.get(account), named].includes([access_token, refresh_token, scope].join());
   }
 
   function becameCurrent(account: string, version: string): void {
@@ -86,9 +91,10 @@ export function createTokenWatch({ service, history, scheduler }: Model) {
     storing(process: Process, account: string): void {
       unstored.get(account)?.delete(process);
     },
-    stored(process: Process, account: string, pair: TokenPair): void {
+    stored(process: Process, account: string, pair: TokenPair, version: string): void {
       if (secrets.get(account) === textOf(pair)) repeats += 1;
       secrets.set(account, textOf(pair));
+      versions.set(`${account} ${version}`, textOf(pair));
       refreshing.get(account)?.delete(process);
     },
     accountWritten(process: Process, account: PartnerAccount, before: PartnerAccount | undefined): void {
