@@ -26,8 +26,6 @@ const mostMalformed = 8;
 const besideBacklogMs = 38_000;
 /** From the poll until a worker has fetched and published the advert, where nothing is ill, beside the fetches of others. */
 const publishedWithinMs = 10_000;
-/** The advert that waits aside, where there is a quota of requests. */
-const failingBesideBacklog = 'main/1000';
 /** Of the rate. Without a limit of reading ahead the bridge reached 0.88. */
 const leastShare = 0.85;
 
@@ -156,14 +154,14 @@ export function checkBacklog(world: SimWorld, account: string): void {
   const { plan, history } = world;
   const violated = (message: string) => history.violated({ invariant: 'nobody-delays-another', message });
   const isOfBacklog = (subject: string) => subject.startsWith(`${account}/`);
-  const isFailing = (subject: string) => subject === failingBesideBacklog;
-  const longest = Math.max(...delaysOf(world, (subject) => !isOfBacklog(subject) && !isFailing(subject)));
+  const isWell = isBeside(plan);
+  const longest = Math.max(...delaysOf(world, (subject) => !isOfBacklog(subject) && isWell(subject)));
   // What is read ahead takes some pauses, which last longer than they need to if the answer names no time.
   const pausedMs = plan.quota ? 3 * minuteMs : 0;
   const most = besideBacklogMs + pausedMs + plan.pollSeconds * 1_000;
   if (longest > most) violated(`beside the backlog of ${account}, a change is published after ${longest} ms`);
-  // It fails for two minutes, and waits aside for one.
-  const failing = Math.max(0, ...delaysOf(world, isFailing));
+  // An advert that is ill fails for two minutes, and waits aside for one.
+  const failing = Math.max(0, ...delaysOf(world, (subject) => !isWell(subject)));
   if (failing > 3 * minuteMs + most)
     violated(`beside the backlog of ${account}, what waited aside is published after ${failing} ms`);
   if (plan.quota) return;
