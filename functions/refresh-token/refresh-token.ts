@@ -32,23 +32,25 @@ import {
   warnOfOddAnswer,
 } from './token-pairs.ts';
 
-/** Usually longer than a running refresh. The lock of a dead process lasts far longer, and the caller asks again. */
-const lockWaitMs = 5_000;
-/**
- * An access token that arrives with less time left than this counts as expired. A refresh shortly before the expiry
- * returns the same token (partner-api.md §5.3), and the next one a new one. If that has no time left either, the
- * account waits, because Secrets Manager allows about 100 versions a day.
- * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_PutSecretValue.html
- */
+/** Longer than a refresh that works. The lock of a dead process lasts far longer, and the caller asks again. */
+const lockWaitMs = 8_000;
+/** An access token that arrives with less time left than this counts as expired. */
 const spentMs = 5_000;
+/** `expires_in` is in whole seconds: the token may live this much longer. */
+const roundedMs = 1_000;
 const arrivedExpired = ({ expiresAt, obtainedAt }: TokenPair): boolean => expiresAt - obtainedAt < spentMs;
 
 /** Whether the service gave the pair that is stored. The time that is left in it stands in the account's row, too. */
 const isSamePair = (one: TokenPair, stored: TokenPair): boolean =>
   one.accessToken.equals(stored.accessToken) &&
   one.refreshToken.equals(stored.refreshToken) &&
-  one.scope === stored.scope &&
-  arrivedExpired(one) === arrivedExpired(stored);
+  one.scope === stored.scope;
+
+const tokenEnds = (name: string) =>
+  new BridgeFault(
+    'transient',
+    `the token of partner account ${name} ends in a moment: there is no new one yet`,
+  );
 
 const held: RefreshOutcome = { kind: 'held' };
 
@@ -56,14 +58,6 @@ const brokenAnswer = new BridgeFault(
   'contract-broken',
   'the token endpoint returned no access token that can be sent',
 );
-
-/** The renewal that has brought `pair`. */
-function renewalWith(pair: TokenPair, before: Renewal | undefined, at: number): Renewal {
-  const next = nextRenewal(before, at);
-  if (!arrivedExpired(pair)) return next;
-  // The old token in its last seconds: then there is a new one.
-  return { ...next, forMs: Math.min(next.forMs, pair.expiresAt - pair.obtainedAt + 1_000) };
-}
 
 export function createRefreshToken(deps: RefreshDeps) {
   const { applicationSecret, budgetStore, client, observer, clock, settings } = deps;
@@ -106,7 +100,9 @@ export function createRefreshToken(deps: RefreshDeps) {
     try {
       return await renew(lock, account, { ...request, current }, options);
     } catch (error) {
-      await noteFailure(lock, asBridgeFault(error)).catch(() => undefined);
+      const fault = asBridgeFault(error);
+      if (fault.code === 'grant-rejected') return stopAccount(lock, 'refresh-token-rejected');
+      await noteFailure(lock, fault).catch(() => undefined);
       throw error;
     }
   }
@@ -129,48 +125,33 @@ export function createRefreshToken(deps: RefreshDeps) {
     options: Deadline,
   ): Promise<RefreshOutcome> {
     const { name } = lock;
-    const grant = { grant_type: 'refresh_token', refresh_token: current.pair.refreshToken } as const;
-    const application = await applicationSecret.read();
-    const received = await client.requestTokens(application, grant, options).catch(asBridgeFault);
-    if (received instanceof BridgeFault) {
-      if (received.code === 'grant-rejected') return stopAccount(lock, 'refresh-token-rejected');
-      const at = clock.now();
-      // Rule: one-account-holds-no-other
-      if (received.mayBlame('endpoint') && account.renewal?.fault === undefined)
-        await budgetStore.change((bridge) => endpointFailed(bridge, at, received)).catch(() => undefined);
-      throw received;
+    let renewed = await requestPair(lock, account, current, options);
+    // In the last seconds of the token the service returns it again (partner-api.md §5.3), and after its end a new one.
+    // Rule: spent-token-renewed-again
+    if (renewed && arrivedExpired(renewed.pair) && renewed.received.answer.access_token !== undefined) {
+      const ms = Math.max(renewed.pair.expiresAt + roundedMs - clock.now(), 0);
+      if (clock.now() + ms >= options.deadlineMs) throw tokenEnds(name);
+      await clock.sleep(ms);
+      renewed = await requestPair(lock, account, { ...renewed, isLatest: true }, options);
     }
-    // What this process stores after another one took the lock would be of no use, or of a disconnected account. If the
-    // row cannot be read, the pair is stored nevertheless: the service may not return it again.
-    const isOurs = await lock.read().catch(() => account);
-    if (!isOurs) return { kind: 'renewed' };
+    // Another process has the lock, or the account was disconnected.
+    if (!renewed) return { kind: 'renewed' };
 
-    // The pair is stored first; it is judged only afterwards.
-    const own = pairOf(received, current.pair) as TokenPair;
-    const pair = { ...own, generation: account.generation, follows: current.version };
-    // Secrets Manager keeps about a hundred versions a day. A pair that a late write of an older one has replaced as the
-    // current version is stored again, because it would be lost after some more writes.
-    // Rule: same-pair-not-stored
-    const isSame = current.isLatest && isSamePair(own, current.pair);
-    // Planted fault: told-before-stored
-    const version = isSame ? current.version : await storePair(deps, name, pair, options);
+    const { received, pair, version } = renewed;
     warnOfOddAnswer(received, name, observer);
     const missing = lackingScopes(received, pair, settings.requiredScope);
-    // A token that has expired only by our clock may come back with a short time left, because the service has not
-    // rejected it.
-    const isBroken =
-      received.answer.access_token === undefined || (arrivedExpired(pair) && arrivedExpired(current.pair));
+    const isBroken = received.answer.access_token === undefined || arrivedExpired(pair);
     const at = clock.now();
     const changed = await change(lock, (latest) => {
-      const renewed = withToken(latest, version, pair, moment());
-      if (missing.length > 0) return stopped(renewed, 'scope-insufficient', moment());
+      const withPair = withToken(latest, version, pair, moment());
+      if (missing.length > 0) return stopped(withPair, 'scope-insufficient', moment());
       if (isBroken) {
         const renewal = nextRenewal(latest.renewal, at, brokenAnswer, true);
-        return waitingForToken({ ...renewed, renewal }, renewal);
+        return waitingForToken({ ...withPair, renewal }, renewal);
       }
       // The token before has helped until it ran out.
-      const before = because === 'expired' && !isSame ? undefined : latest.renewal;
-      return { ...renewed, renewal: renewalWith(pair, before, at) };
+      const before = because === 'expired' && version !== current.version ? undefined : latest.renewal;
+      return { ...withPair, renewal: nextRenewal(before, at) };
     });
     await endpointAnswered(deps);
     // Another process has the lock: what it says of the account is newer.
@@ -186,6 +167,44 @@ export function createRefreshToken(deps: RefreshDeps) {
     }
     observer.info('token refreshed', { partnerAccount: name, tokenVersion: version });
     return { kind: 'renewed' };
+  }
+
+  /** Stores the pair that the service returns for `current`. @returns undefined if the lock is no longer ours */
+  async function requestPair(
+    lock: AccountLock,
+    account: PartnerAccount,
+    current: NewestPair,
+    options: Deadline,
+  ) {
+    const grant = { grant_type: 'refresh_token', refresh_token: current.pair.refreshToken } as const;
+    const application = await applicationSecret.read();
+    const received = await client
+      .requestTokens(application, grant, options)
+      .catch((error: unknown) => endpointRefused(account, asBridgeFault(error)));
+    // What this process stores after another one took the lock would be of no use, or of a disconnected account. If the
+    // row cannot be read, the pair is stored nevertheless: the service may not return it again.
+    const isOurs = await lock.read().catch(() => account);
+    if (!isOurs) return undefined;
+
+    // The pair is stored first; it is judged only afterwards.
+    const own = pairOf(received, current.pair) as TokenPair;
+    const pair = { ...own, generation: account.generation, follows: account.token?.version };
+    // Secrets Manager keeps about a hundred versions a day. A pair that a late write of an older one has replaced as the
+    // current version is stored again, because it would be lost after some more writes.
+    // Rule: same-pair-not-stored
+    const isSame = current.isLatest && isSamePair(own, current.pair);
+    // Planted fault: told-before-stored
+    const version = isSame ? current.version : await storePair(deps, lock.name, pair, options);
+    return { received, pair, version };
+  }
+
+  /** Other accounts wait, too, if the endpoint has failed for several. @throws {BridgeFault} `fault` */
+  async function endpointRefused(account: PartnerAccount, fault: BridgeFault): Promise<never> {
+    const at = clock.now();
+    // Rule: one-account-holds-no-other
+    if (fault.mayBlame('endpoint') && account.renewal?.fault === undefined)
+      await budgetStore.change((bridge) => endpointFailed(bridge, at, fault)).catch(() => undefined);
+    throw fault;
   }
 
   /** The outcome if nothing is to be refreshed now. */

@@ -23,7 +23,7 @@ export interface World {
  * How often a world is drawn: what only few of its seeds find has to be found within 5,000 seeds of all. Where delays are
  * measured, a run takes up to a second; where thousands of adverts are fetched, some.
  */
-const [mostOften, often, sometimes, seldom, rarely] = [10, 20, 100, 300, 450];
+const [mostOften, often, sometimes, seldom, rarely] = [10, 20, 60, 300, 450];
 
 export const worlds = {
   'ill-advert': {
@@ -66,7 +66,7 @@ export const worlds = {
   },
   'limit-a-minute': {
     says: 'a backlog uses up the requests that the service answers in each minute (I8)',
-    oneOf: rarely,
+    oneOf: seldom,
     change: quotaPlan,
   },
   archived: {

@@ -60,6 +60,12 @@ export const plantedInService: Planted = {
       'const isSame = false;',
     ],
     [
+      'spent-token-renewed-again',
+      'after a token in its last seconds the refresh asks again for the next one',
+      'if (renewed && arrivedExpired(renewed.pair) &&',
+      'if (renewed && renewed.version === \'\' &&',
+    ],
+    [
       'one-account-holds-no-other',
       'that one account’s token cannot be renewed keeps no other account from renewing its own',
       '&& account.renewal?.fault === undefined',
