@@ -13,10 +13,10 @@ import { nameOf } from '../world/users.ts';
 
 const minuteMs = 60_000;
 /**
- * A change whose account has given the turn to an ill advert looks again after 5 s, and after 10 s more. Hanging ones that
- * were not asked for before have turns of 11 s: of three of them, nobody knows it.
+ * A change whose account has given the turn to an ill advert looks again after 5 s, and after 10 s more. Of ten ill adverts
+ * nobody knows seven when their account begins to go one at a time: if they hang, each may take a turn of 11 s.
  */
-const [turnsMs, hangingTurnsMs] = [15_000, 35_000];
+const [turnsMs, hangingTurnsMs] = [15_000, 77_000];
 /** Three pages of entries that are no IDs until the feed is stuck, then one each five minutes; some are read twice. */
 const mostMalformed = 8;
 /**
