@@ -374,7 +374,14 @@ it.each<[string, Holder, answer: string, after: Holder | 'same']>([
   ['a second one has failed', { failing: ['main 1'] }, 'main 2 token-rejected', two],
   ['one fails twice', { failing: ['main 1'] }, 'main 1 transient', 'same'],
   ['one of two fails twice', two, 'main 2 transient', 'same'],
-  ['a third one is unknown', two, 'main 3 not-found', 'same'],
+  ...faultKinds
+    .filter((kind) => !kinds.some((one) => one === kind))
+    .map((kind): [string, Holder, string, 'same'] => [
+      `a third one is ${kind}`,
+      two,
+      `main 3 ${kind}`,
+      'same',
+    ]),
   ['the feed fails', two, 'main feed transient', 'same'],
   ['one that was sent before fails', { holds: [file(-60_000)] }, 'main 5 transient', 'same'],
 ])('adverts of an account go on when %s', (_case, row, text, after) => {
@@ -389,9 +396,10 @@ it('adverts of an account go one at a time from the third that fails on', () => 
   const reason = 'its adverts are answered badly, each of the last ones';
   const hold = { kind: 'service', fault: 'wrong-path', reason, since: now, until: now, forMs: 0 };
 
-  expect(accountAfter(two, refused('main 3', 'wrong-path'), now)).toStrictEqual({
+  // Also beside a hold that the service's answers did not make.
+  expect(accountAfter({ ...two, holds: [byHand] }, refused('main 3', 'wrong-path'), now)).toStrictEqual({
     ...two,
-    holds: [{ ...hold, tried: { until: now } }],
+    holds: [byHand, { ...hold, tried: { until: now } }],
   });
 });
 
@@ -405,8 +413,9 @@ it.each<[FaultKind, sinceInMs: number, gapMs: number]>([
   ['not-found', -60_000, 0],
   ['transient', 60_000, 0],
 ])('an advert in single file that is answered %s after %i ms leaves %i ms', (kind, sinceInMs, gapMs) => {
-  const after = accountAfter({ ...two, holds: [file(sinceInMs)] }, refused('main 4', kind), now);
+  const row = { ...two, holds: [byHand, file(sinceInMs)] };
+  const after = accountAfter(row, refused('main 4', kind), now);
 
   const [hold] = [file(sinceInMs, { until: now + gapMs })];
-  expect(after).toStrictEqual({ ...two, holds: [{ ...hold, forMs: gapMs }] });
+  expect(after).toStrictEqual({ ...two, holds: [byHand, { ...hold, forMs: gapMs }] });
 });

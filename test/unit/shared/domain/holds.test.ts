@@ -125,10 +125,13 @@ it.each<[string, Hold, typeof ill | typeof token | typeof advert, number | undef
   expect(found ?? hold).toEqual({ ...hold, ...(found && Number.isFinite(end) && { until: end }) });
 });
 
-it('a hold in force counts, not the trial of another', () => {
-  const holds = [ended('circuit', until(5, 'main 2')), held('service', 2, { fault: 'rate-limited' })];
+it('the last hold in force to end counts, not the trial of another', () => {
+  const service = held('service', 2, { fault: 'rate-limited' });
+  const holds = [held('token', 1), ended('circuit', until(5, 'main 2')), service];
 
-  expect(holdFor({ holds }, advert, now)).toBe(holds[1]);
+  expect(holdFor({ holds }, advert, now)).toBe(service);
+  // For a token request, also while an operator's hold is none.
+  expect(holdFor({ holds: [held('operator'), ...holds] }, token, now)).toBe(service);
 });
 
 it.each<[string, readonly Hold[], typeof advert, readonly Hold[] | undefined]>([

@@ -7,6 +7,7 @@ import { createCachedAccounts, createCachedBudget } from '../../../../shared/par
 import { createHoldKeeper } from '../../../../shared/partner-api/hold-keeper.ts';
 import { createInMemoryState } from '../../../fakes/state.ts';
 import { freeBridge, holdBridge, serviceHold, stopped } from '../../../helpers/holds.ts';
+import { faultOf } from '../../../helpers/partner-api/fixtures.ts';
 import { createVirtualClock, startMs } from '../../../helpers/partner-api/virtual-clock.ts';
 import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
 import { partnerAccount } from '../../../helpers/records.ts';
@@ -58,9 +59,10 @@ it('a hold is of the bridge when two accounts answer 403, or one 429', async () 
   await second.answered('shop', 1, 'forbidden');
   await second.answered('main', 2, 'rate-limited', { retryAfterMs: 3_000 });
 
+  // From the answer on, each a millisecond after its request.
   expect((await store.read()).holds).toMatchObject([
-    { kind: 'circuit', forMs: 1_800_000 },
-    { kind: 'service', forMs: 3_000 },
+    { kind: 'circuit', since: startMs + 2, until: startMs + 1_800_002, forMs: 1_800_000 },
+    { kind: 'service', since: startMs + 3, until: startMs + 3_003, forMs: 3_000 },
   ]);
   clock.advance(1_001);
   expect(await first.enter('shop 2')).toBe('paused');
@@ -74,7 +76,8 @@ it('a hold is made of evidence from several processes with one answer each', asy
     await process.answered('main', advert, 'transient');
   }
 
-  expect((await main())?.holds).toMatchObject([{ kind: 'service', fault: 'transient' }]);
+  const sinceMs = startMs + 3;
+  expect((await main())?.holds).toMatchObject([{ kind: 'service', fault: 'transient', since: sinceMs }]);
   expect(await start().admit('main 4')).toBe('admitted');
   expect(await start().admit('main 5')).toBe('account-paused');
 });
@@ -222,6 +225,7 @@ it('a bridge hold stops all processes within a second, and ends as fast', async 
   expect(await first.enter('main 1')).toBe('paused');
   clock.advance(1_001);
   expect(await second.enter('main 1')).toBe('paused');
+  expect((await faultOf(second.holds.ready({ resource: 'main 1', isNext: false }))).code).toBe('paused');
 
   await freeBridge(store);
   clock.advance(1_001);

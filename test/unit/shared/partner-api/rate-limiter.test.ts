@@ -91,11 +91,18 @@ it('the rate limiter goes on for everyone after the clock was set back', async (
 
 it('the slots of others are kept when one process has a fast clock', async () => {
   const { clock, store, rateLimiter } = setUp();
-  const ahead: Clock = { ...clock, now: () => clock.now() + 15_000 };
+  let sleeps = 0;
+  const ahead: Clock = {
+    now: () => clock.now() + 15_000,
+    sleep: (ms) => {
+      sleeps += 1;
+      return clock.sleep(ms);
+    },
+  };
   const early = limiterOf(store, ahead);
   const [times, leftMs] = [[] as number[], [] as number[]];
   const ask = async (limiter: typeof rateLimiter, { now }: Pick<Clock, 'now'>) => {
-    const untilMs = await limiter.enter('a', now() + 20_000);
+    const untilMs = await limiter.enter('a', now() + 10_000);
     leftMs.push(untilMs - now());
     times.push(clock.now());
   };
@@ -115,6 +122,13 @@ it('the slots of others are kept when one process has a fast clock', async () =>
   for (const from of times.filter((time) => time > startMs + 2_000))
     expect(times.filter((time) => time >= from && time < from + 1_000).length).toBeLessThanOrEqual(11);
   expect(Math.max(...times)).toBeLessThan(startMs + 27_000);
+  // It sleeps and is refused by its own clock.
+  expect(sleeps).toBeLessThan(240);
+  clock.advance(1_000);
+  const [last, refused] = [early.enter('b', ahead.now()), faultOf(early.enter('c', ahead.now() + 104))];
+  await clock.run();
+  await last;
+  expect((await refused).retryAfterMs).toBe(105);
 });
 
 it('no slot is lost while the store is slow', async () => {
@@ -218,13 +232,20 @@ it.each([
 
 it.each([
   // Used at the very end of its time, or lost, so that the next one is taken.
-  [40, 145],
-  [41, 211],
-])('a slot is lost when its request is later than %i ms', async (lateMs, startedMs) => {
-  const clock = createVirtualClock(() => lateMs);
+  [[40], [0, 145, 210, 315, 420, 525]],
+  // The next timer ends earlier by what this one was late.
+  [
+    [41, 41],
+    [0, 211, 315, 420, 525, 630],
+  ],
+  // Those that have not ended yet are kept.
+  [[365], [0, 525, 630, 735, 840, 945]],
+])('a slot is lost when its request is later than 40 ms: %j', async (lateMs, times) => {
+  const late = [...lateMs];
+  const clock = createVirtualClock(() => late.shift() ?? 0);
   const rateLimiter = limiterOf(createBudgetStore(createInMemoryStore()), clock);
 
-  expect(await starts(clock, () => rateLimiter.enter('a', farMs), 2)).toEqual([0, startedMs]);
+  expect(await starts(clock, () => rateLimiter.enter('a', farMs), 6)).toEqual(times);
 });
 
 /** The numbers of slots that `count` callers reserve at a rate, when the next slot is free in so many milliseconds. */
@@ -267,29 +288,38 @@ it.each<[count: number, rate: number, freeInMs: number, reserved: number[]]>([
   expect(await reservedBy(count, rate, freeInMs)).toEqual(reserved);
 });
 
-it('a slot that was reserved ahead needs no write, and is used in its time', async () => {
+it.each([
+  [15, [0, 6, 16.5]],
+  // At most a millisecond early.
+  [19.5, [0, 1.5, 12]],
+  [20, [0, 0, 11.5]],
+])('a slot reserved ahead needs no write, and is used in time: %d', async (atMs, used) => {
   const { clock, rateLimiter, reserved } = setUp({ maxRequestsPerSecond: 100 });
   await starts(clock, () => rateLimiter.enter('a', farMs), 1);
-  clock.advance(15);
+  clock.advance(atMs);
 
   // Of the slots at 10.5, 21 and 31.5 ms the first one is not lost yet.
-  expect(await starts(clock, () => rateLimiter.enter('b', farMs), 3)).toEqual([0, 6, 16.5]);
+  expect(await starts(clock, () => rateLimiter.enter('b', farMs), 3)).toEqual(used);
   expect(reserved).toHaveLength(1);
 });
 
-it('a stalled store or timer makes the next slot at most 500 ms later', async () => {
+it.each([
+  // Its first slot is lost while the store is slow; the second one is reserved for half a second later.
+  [3_000, 3_500],
+  // The clock was set back.
+  [-3_000, 0],
+])('a stalled store makes the next slot at most 500 ms later: %i ms', async (delayMs, startedMs) => {
   const { clock, store, rateLimiter } = setUp();
   const { change } = store;
-  let delayMs = 3_000;
+  let leftMs = delayMs;
   store.change = async (rule) => {
     const changed = await change(rule);
-    await clock.sleep(delayMs);
-    delayMs = 0;
+    clock.advance(leftMs);
+    leftMs = 0;
     return changed;
   };
 
-  // Its first slot is lost while the store is slow; the second one is reserved for half a second later.
-  expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toEqual([3_500]);
+  expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toEqual([startedMs]);
   expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toEqual([105]);
 });
 
@@ -306,21 +336,23 @@ it('a slot is counted from the last attempt to reserve it', async () => {
   expect(await rateLimiter.enter('a', farMs)).toBe(startMs + 340);
 });
 
-it.each([
+it.each<[number, number, number, rate?: number]>([
   [0, 0, 1],
   [1, 105, 105],
   [2, 210, 210],
   [12, 1_260, 1_260],
-])('a call behind %i others is refused unless it may begin in %i ms', async (others, endsInMs, waitMs) => {
-  const { clock, rateLimiter } = setUp();
+  // A wait has whole milliseconds, and is not too short.
+  [1, 10.5, 11, 100],
+])('a call behind %i is refused unless it may begin in %d ms', async (others, inMs, waitMs, rate = 10) => {
+  const { clock, rateLimiter } = setUp({ maxRequestsPerSecond: rate });
   const before = Array.from({ length: others }, () => rateLimiter.enter('a', farMs));
-  const refused = faultOf(rateLimiter.enter('b', startMs + endsInMs - 1));
-  const accepted = rateLimiter.enter('c', startMs + endsInMs);
+  const refused = faultOf(rateLimiter.enter('b', startMs + inMs - 1));
+  const accepted = rateLimiter.enter('c', startMs + inMs);
 
   const why = 'not sent (b): the rate budget has no slot before the deadline';
   expect(await refused).toMatchObject({ code: 'paused', message: why, retryAfterMs: waitMs });
   await clock.run();
-  expect(await accepted).toBe(startMs + endsInMs + 40);
+  expect(await accepted).toBe(startMs + inMs + 40);
   await Promise.all(before);
 });
 
@@ -366,15 +398,20 @@ it('a bridge that is stopping begins no request, also none that waits', async ()
 });
 
 it('a call is refused at once, unreserved, when no slot precedes its end', async () => {
-  const { clock, rateLimiter, reserved } = setUp();
+  const { clock, store, reserved, other } = setUp();
+  const budget = createCachedBudget(store, clock);
+  const rateLimiter = limiterOf(store, clock, { budget });
   const first = Array.from({ length: 10 }, () => rateLimiter.enter('a', farMs));
   await clock.run(startMs);
+  const refused = () => faultOf(rateLimiter.enter('b', startMs + 500));
 
-  const fault = await faultOf(rateLimiter.enter('b', startMs + 500));
-
-  expect(fault).toMatchObject({ code: 'paused', retryAfterMs: 1050 });
-  expect(fault.message).toContain('b');
+  expect(await refused()).toMatchObject({ code: 'paused', retryAfterMs: 1050 });
   expect(reserved).toHaveLength(1);
+  // Nor behind what another process has reserved since.
+  first.push(other.enter('c', farMs));
+  await clock.run(startMs);
+  await budget.change((state) => state);
+  expect(await refused()).toMatchObject({ code: 'paused', retryAfterMs: 1155 });
   await clock.run();
   await Promise.all(first);
 });
