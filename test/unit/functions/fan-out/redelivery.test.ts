@@ -367,7 +367,7 @@ interface Given {
   /** Whether another advert is answered well; null if that cannot be found out. Default: true */
   readonly isOtherWell?: boolean | null;
   readonly isUncountable?: boolean;
-  readonly fetchMs?: number;
+  readonly settings?: Partial<AdvertDeps['settings']>;
   /** What is drawn. Default: 0.5 */
   readonly chance?: number;
 }
@@ -380,7 +380,7 @@ const rowKey = async () =>
   }) as const;
 const rowNow = async () => world.state.advertHistories.read(await rowKey());
 
-/** Has two messages of an advert fail, the second of which was received fifty times. */
+/** Has two messages of an advert fail, the second of which is new to the queue, and was received fifty times. */
 async function failing(code: FaultKind, details: Details, given: Given = {}) {
   const {
     receives = 1,
@@ -388,22 +388,21 @@ async function failing(code: FaultKind, details: Details, given: Given = {}) {
     failed,
     isAlike = false,
     isOtherWell = true,
-    fetchMs = 10_000,
+    settings,
     chance = 0.5,
   } = given;
   const key = await rowKey();
   const row = { sequence: 0, status: null, pending: false, ...given.row, etag: 'absent' };
   if (given.row) await world.state.advertHistories.write(key, row);
-  const sentAt = world.clock.now() - ageMs;
-  const of = (message: object, received: number) => ({
-    ...{ id: 'x', position: '1', receives: received, sentAt },
+  const of = (message: object, received: number, age = 0) => ({
+    ...{ id: 'x', position: '1', receives: received, sentAt: world.clock.now() - age },
     message: changedAdvert({ ...key, correlationId: 'page-1', ...message }),
   });
-  const group: Group = [of(failed ? { failed } : {}, receives), of({}, 50)];
+  const group: Group = [of(failed ? { failed } : {}, receives, ageMs), of({}, 50)];
   const asked: unknown[] = [];
   const deps: AdvertDeps = {
     ...{ ...world.fanOutDeps, random: () => chance },
-    settings: { ...world.fanOutDeps.settings, fetchMs },
+    settings: { ...world.fanOutDeps.settings, ...settings },
     witness: {
       answeredWell: async () => undefined,
       isGone: async () => true,
@@ -441,6 +440,7 @@ it.each<[FaultKind, Details, boolean, Given]>([
   ['forbidden', of(403), false, failedSo('token-rejected', 4)],
   ['forbidden', of(403), false, failedSo('forbidden', 3)],
   ['forbidden', of(403), true, failedSo('forbidden', 4)],
+  ['forbidden', of(403), true, { ...failedSo('forbidden', 2), settings: { advertTries: 3 } }],
   ['forbidden', of(403), false, { ...failedSo('forbidden', 4), isOtherWell: false }],
   ['forbidden', of(403), true, { failed: waited(dayMs), isOtherWell: false }],
   ['forbidden', of(403), false, { failed: waited(soon), isOtherWell: false }],
@@ -449,6 +449,7 @@ it.each<[FaultKind, Details, boolean, Given]>([
   ['contract-broken', {}, false, { ageMs: 9 * dayMs, receives: 1_000 }],
   ['transient', of(500), true, { failed: waited(dayMs) }],
   ['transient', of(500), false, { failed: waited(soon) }],
+  ['transient', of(500), true, { failed: waited(soon), settings: { maxAgeMs: soon } }],
   ['transient', of(500), false, { failed: waited(dayMs), isOtherWell: false }],
   ['transient', of(500), false, { failed: waited(dayMs), isOtherWell: null }],
   ['forbidden', of(403), false, { ...failedSo('forbidden', 4), isOtherWell: null }],
@@ -486,10 +487,12 @@ it.each<[FaultKind, Details, number | { forMs: number } | 'failedAt' | 'plain', 
   ['transient', {}, 225_000, { receives: 10 }],
   ['transient', { retryAfterMs: 60_000 }, 60_000, {}],
   ['transient', { retryAfterMs: 60_001 }, 60_000, {}],
+  ['transient', { retryAfterMs: 60_001 }, 9_000, { settings: { longestHiddenMs: 9_000 } }],
   ['rate-limited', of(429, 60_001), 60_000, { failed: waited(0) }],
   ['transient', of(500), 750, {}],
   ['transient', of(503, 60_000), 60_000, {}],
   ['transient', of(503, 60_001), holdFor(60_001), {}],
+  ['transient', of(503, 50_000), holdFor(50_000), { settings: { longestHiddenMs: 49_999 } }],
   ['transient', of(500), holdFor(22_500), { receives: 2 }],
   ['forbidden', of(403), holdFor(45_000), { failed: waited(0) }],
   ['transient', of(500), holdFor(45_000), { failed: waited(0) }],
@@ -502,6 +505,7 @@ it.each<[FaultKind, Details, number | { forMs: number } | 'failedAt' | 'plain', 
   ['forbidden', of(403), 'failedAt', { isAlike: true, receives: 2, failed: waited(0) }],
   ['paused', {}, 750, { ageMs: soon }],
   ['paused', {}, 'plain', { ageMs: dayMs }],
+  ['paused', {}, 'plain', { ageMs: soon, settings: { maxAgeMs: soon } }],
   ['operator-paused', {}, 'plain', { ageMs: dayMs, row: { tries: 9 } }],
   ['account-paused', { retryAfterMs: 5_000 }, 'plain', { ageMs: dayMs }],
   ['paused', {}, 750, { ageMs: dayMs, isUncountable: true }],
@@ -560,9 +564,10 @@ it.each<[string, FaultKind, Details, Given, unknown[]]>([
     'in the time of a fetch',
     'forbidden',
     of(403),
-    { row: { tries: 1, fault: 'forbidden', failedAt: 7 }, fetchMs: 3_000 },
+    { row: { tries: 1, fault: 'forbidden', failedAt: 7 }, settings: { fetchMs: 3_000 } },
     ['failedAt', 3_000],
   ],
+  ['of any age if that has no moment', 'forbidden', of(403), failedSo('forbidden', 1), ['failedAt', 5_000]],
   ['not before a first try', 'forbidden', of(403), {}, []],
   ['not for a fault of the bridge', 'contract-broken', {}, failedSo('contract-broken', 1), []],
   ['in a quarter of an hour', 'transient', of(500), { failed: waited(dayMs) }, [-900_000, 5_000]],
@@ -571,7 +576,7 @@ it.each<[string, FaultKind, Details, Given, unknown[]]>([
 ])('a try asks for a witness %s', async (_when, code, details, given, expected) => {
   const { asked } = await failing(code, details, given);
   const [since, withinMs] = expected;
-  const sinceMs = since === 'failedAt' ? 7 - world.clock.now() : since;
+  const sinceMs = since === 'failedAt' ? (given.row?.failedAt ?? 0) - world.clock.now() : since;
   expect(asked).toEqual(expected.length > 0 ? [['1', sinceMs, withinMs]] : []);
 });
 
@@ -646,20 +651,21 @@ it.each([
   },
 );
 
-it('a message waits outside the queue for more than a minute', async () => {
+it('a message waits outside the queue if it may not be hidden so long', async () => {
   const deliveries = [1, 41].map((receives) => ({
     ...{ id: '1', position: '1', receives, sentAt: 0 },
     message: changedAdvert(),
   }));
   const group = deliveries as unknown as Group;
   const { clock, fanOutDeps } = world;
-  const deps = { ...fanOutDeps, witness: {} } as unknown as AdvertDeps;
+  const settings = { ...fanOutDeps.settings, longestHiddenMs: 50_000 };
+  const deps = { ...fanOutDeps, settings, witness: {} } as unknown as AdvertDeps;
   const verdictsOf = (waitMs: number) => askAgain(deps, group, waitMs).map(({ verdict }) => verdict);
 
   expect(verdictsOf(0)).toEqual([0, 925].map((delayMs) => ({ kind: 'retry', delayMs })));
-  expect(verdictsOf(60_000)).toEqual([60_000, 60_000].map((delayMs) => ({ kind: 'retry', delayMs })));
-  const wait = { dueMs: clock.now() + 60_001, forMs: 60_001 };
-  expect(verdictsOf(60_001)).toEqual([wait, wait].map((one) => ({ kind: 'hold', wait: one })));
+  expect(verdictsOf(50_000)).toEqual([50_000, 50_000].map((delayMs) => ({ kind: 'retry', delayMs })));
+  const wait = { dueMs: clock.now() + 50_001, forMs: 50_001 };
+  expect(verdictsOf(50_001)).toEqual([wait, wait].map((one) => ({ kind: 'hold', wait: one })));
 });
 
 const about = { partnerAccount: 'other', advertId: '9' };

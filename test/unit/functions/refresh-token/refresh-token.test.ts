@@ -178,6 +178,18 @@ it.each<[string, Partial<TokenRefresh>, () => unknown, string]>([
     () => change((account) => ({ ...account, renewal: { at: world.clock.now(), forMs: 60_000 } })),
     'scope-insufficient',
   ],
+  [
+    'its new token has too small a scope, and no time left',
+    {},
+    () => answer({ scope: 'v2 read', expires_in: 0 }),
+    'scope-insufficient',
+  ],
+  [
+    'the settings require more than its scope',
+    {},
+    () => Object.assign(world.tokenDeps.settings, { requiredScope: 'v2 more' }),
+    'scope-insufficient',
+  ],
 ])('an account is stopped when %s', async (_when, request, prepare, reason) => {
   const rejectedVersion = await version();
   await prepare();
@@ -186,6 +198,16 @@ it.each<[string, Partial<TokenRefresh>, () => unknown, string]>([
 
   expect(holdOf(await world.account(), 'authorization')).toMatchObject({ reason });
   expect(types()).toEqual(['PartnerAuthorizationRequired']);
+});
+
+it('a pair that is not seen in the time that there is stops nobody', async () => {
+  const request = { partnerAccount: 'main', rejectedVersion: await version(), because: 'expired' } as const;
+  await world.state.vault.remove('main');
+
+  const outcome = await world.refreshToken.refresh(request, { deadlineMs: world.clock.now() + 2_000 });
+
+  expect(outcome).toMatchObject({ kind: 'failed', fault: 'transient' });
+  expect((await world.account())?.holds).toBeUndefined();
 });
 
 it('a pair that was stored and not named is named, without a request', async () => {
@@ -315,6 +337,8 @@ it('the row names the old token until the new one is stored', async () => {
   await refresh({}, deps);
 
   expect(named).toBe(before);
+  // After a crash before it is named, it is found by this.
+  expect((await world.state.vault.read('main'))?.pair.follows).toBe(before);
 });
 
 it.each<[string, number, () => unknown]>([
@@ -369,6 +393,7 @@ it.each<[string, object, boolean]>([
 
 it.each<[string, TokenRefresh['because'], number]>([
   ['twice as long as before', 'token-rejected', 80_000],
+  ['twice as long, too, after an unused token', 'unused', 80_000],
   ['5 s after a token that lived to its end', 'expired', 5_000],
 ])('the next renewal waits %s', async (_what, because, forMs) => {
   await change((account) => ({ ...account, renewal: { at: 0, forMs: 40_000 } }));
@@ -377,6 +402,61 @@ it.each<[string, TokenRefresh['because'], number]>([
   await refresh({ because });
 
   expect((await world.account())?.renewal).toEqual({ at: world.clock.now(), forMs });
+});
+
+const [well, ill] = [{ at: 0 }, { at: 0, fault: 'transient', reason: 'x' }];
+const waitOfAll = () =>
+  world.state.budgetStore.change((bridge) => ({
+    ...bridge,
+    renewal: { at: world.clock.now(), forMs: 60_000 },
+  }));
+const unnamed = async () => {
+  const current = await world.state.vault.read('main');
+  if (current) await world.state.vault.write('main', { ...current.pair, follows: current.version });
+};
+it.each<[string, TokenRefresh['because'], () => unknown, object, number]>([
+  ['brings a token', 'token-rejected', () => answer({}), well, 10_000],
+  ['brings no token', 'token-rejected', () => answer({ access_token: undefined }), ill, 10_000],
+  ['fails', 'token-rejected', () => refuse('transient'), ill, 10_000],
+  ['stops the account', 'token-rejected', () => refuse('grant-rejected'), well, 5_000],
+  ['finds the next pair', 'token-rejected', unnamed, well, 5_000],
+  ['is not due', 'expired', () => undefined, { ...ill, at: Date.parse('2026-11-20T12:00:00Z') }, 5_000],
+  ['waits for the endpoint', 'expired', waitOfAll, well, 5_000],
+])('what others write outlives a refresh that %s', async (_what, because, prepare, before, forMs) => {
+  const rejectedVersion = await version();
+  await prepare();
+  await change((account) => ({ ...account, renewal: { at: 0, forMs: 40_000, ...before } }));
+  const pause = { kind: 'operator', since: 1 } as const;
+  let writes = 0;
+  const write: typeof world.partnerAccounts.change = async (...changed) => {
+    writes += 1;
+    // After the lock was taken, somebody pauses the account, and a good answer shortens the wait.
+    if (writes === 2)
+      await change(({ renewal = well, ...account }) => ({
+        ...{ ...account, renewal: { ...renewal, forMs: 5_000 } },
+        holds: [pause],
+      }));
+    return world.partnerAccounts.change(...changed);
+  };
+  const partnerAccounts = { ...world.partnerAccounts, change: write };
+
+  await refresh({ rejectedVersion, because }, { ...world.tokenDeps, partnerAccounts });
+
+  const after = await world.account();
+  expect([holdOf(after, 'operator'), after?.renewal?.forMs]).toEqual([pause, forMs]);
+});
+
+it.each<[string, object]>([
+  ['brings a token', {}],
+  ['brings too small a scope', { scope: 'v2' }],
+  ['brings no access token', { access_token: undefined }],
+])('an answer that %s ends the wait of all for the endpoint', async (_what, changed) => {
+  await world.state.budgetStore.change((bridge) => ({ ...bridge, renewal: { at: 0, forMs: 1 } }));
+  answer(changed);
+
+  await refresh();
+
+  expect((await world.state.budgetStore.read()).renewal).toBeUndefined();
 });
 
 it('a failed refresh is reported although its failure cannot be stored', async () => {
@@ -485,6 +565,7 @@ it.each<[string, () => unknown, string]>([
     },
   ]);
   if (reason === 'scope-insufficient') expect((await stored())[0]).toBe('access-new');
+  expect(await version()).toBe((await world.state.vault.read('main'))?.version);
   const missing = reason === 'scope-insufficient' ? { missing: ['write'] } : {};
   const lines = world.observer.lines.filter(({ level }) => level === 'error');
   expect(lines.map(({ fields }) => fields)).toEqual([{ partnerAccount: 'main', reason, ...missing }]);

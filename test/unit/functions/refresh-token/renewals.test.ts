@@ -126,7 +126,8 @@ it('one account asks for all when the endpoint fails for several', async () => {
   expect(await asked(['main', 'shop'], 1_000)).toEqual([0, 0]);
 
   // What was rejected may have been so in error: requests go on with it.
-  expect(await refresh('beta', 'token-rejected')).toEqual({ kind: 'held' });
+  for (const because of ['token-rejected', 'unused'] as const)
+    expect(await refresh('beta', because)).toEqual({ kind: 'held' });
   expect(holdOf(await world.account('beta'), 'token')).toBeUndefined();
   world.clock.advance(3_000);
   expect(await refresh('beta', 'expired')).toEqual({ kind: 'held' });
@@ -222,8 +223,11 @@ it.each([
   expect(holdOf(await world.account(), 'token') !== undefined).toBe(isHeld);
 });
 
-it('a token is renewed although bad answers hold the account', async () => {
-  const hold = { ...tokenHold(world.clock.now() + minuteMs), fault: 'token-rejected' };
+it.each<[string, number, object]>([
+  ['bad answers hold the account', minuteMs, { fault: 'token-rejected' }],
+  ['a hold of it is over', 0, {}],
+])('a token is renewed although %s', async (_what, leftMs, more) => {
+  const hold = { ...tokenHold(world.clock.now() + leftMs), ...more };
   await world.partnerAccounts.change('main', (account) => withHold(account, hold));
 
   expect(await refresh('main', 'token-rejected')).toEqual({ kind: 'renewed' });

@@ -1,4 +1,4 @@
-import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { redactedText } from '../../../../shared/domain/redaction.ts';
 import { Secret, textOfPair } from '../../../../shared/domain/secret.ts';
@@ -61,10 +61,11 @@ it.each<[string, object, number]>([
 });
 
 it.each([
-  ['a new one', (times: number) => `access-2-${times}`],
-  ['the same one', () => 'access-2'],
-])('an account waits ever longer for tokens without time left: each time %s', async (_which, tokenOf) => {
+  ['a new one', (times: number) => `access-2-${times}`, 4],
+  ['the same one', () => 'access-2', 1],
+])('an account waits ever longer for tokens without time left: %s', async (_which, tokenOf, pairs) => {
   const reason = 'token-answer-broken';
+  const stored = vi.spyOn(world.deps.vault, 'write');
 
   for (const pauses of [1, 2]) {
     for (const again of [0, 0.5])
@@ -75,6 +76,7 @@ it.each([
     world.clock.advance(hourMs);
   }
 
+  expect(stored).toHaveBeenCalledTimes(pairs);
   expect(world.observer.counted(metrics.needsAttention)).toBe(2);
   service.next({ body: { ...right, access_token: 'access-4' } });
   expect(await world.refresh('expired')).toEqual({ kind: 'renewed' });

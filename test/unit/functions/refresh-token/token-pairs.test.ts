@@ -172,18 +172,21 @@ it.each([
 });
 
 it.each([
-  ['at once', 0, 60_000, [], '7'],
-  ['after half a second, doubled', 3, 60_000, [500, 1_000, 2_000], '7'],
-  ['every 4 s at last', 99, 15_499, [500, 1_000, 2_000, 4_000, 4_000], undefined],
-  ['until the deadline', 99, 1_500, [500, 1_000], undefined],
-  ['not beyond the deadline', 99, 1_499, [500], undefined],
-])('a pair is stored %s', async (_when, failures, deadlineMs, slept, version) => {
+  ['at once', 0, 0, 60_000, [], '7'],
+  ['after half a second, doubled', 3, 0, 60_000, [500, 1_000, 2_000], '7'],
+  ['every 4 s at last', 99, 0, 15_499, [500, 1_000, 2_000, 4_000, 4_000], undefined],
+  ['until the deadline', 99, 0, 1_500, [500, 1_000], undefined],
+  ['not beyond the deadline', 99, 0, 1_499, [500], undefined],
+  ['if there is time for as long a try', 99, 700, 1_900, [500], undefined],
+  ['not if there is less', 99, 700, 1_899, [], undefined],
+])('a pair is stored %s', async (_when, failures, tookMs, deadlineMs, slept, version) => {
   const clock = createManualClock();
   const error = new Error('throttled');
   const written: unknown[] = [];
   const vault = {
     async write(...pair: unknown[]) {
       written.push(pair);
+      clock.advance(tookMs);
       if (written.length <= failures) throw error;
       return '7';
     },

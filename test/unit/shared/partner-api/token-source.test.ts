@@ -231,7 +231,7 @@ it('a rejected token’s replacement is renewed when it is rejected, too', async
 });
 
 it('a rejected token is used until its renewal is due, with the fault', async () => {
-  const { current, tokens, find, asked, clock, state } = setUp();
+  const { current, tokens, find, asked, clock, state, partnerAccounts } = setUp();
   const renewal = { at: clock.now(), forMs: 10_000 };
   state.row = { token: { version: '1', expiresAt: 0, usedAt: 0 }, renewal };
   await current();
@@ -245,6 +245,8 @@ it('a rejected token is used until its renewal is due, with the fault', async ()
   expect(asked).toEqual([]);
 
   clock.advance(10_000);
+  await partnerAccounts.read('main');
+  expect(tokens.mayRenew('main', '1')).toBe(true);
   state.row = {};
   expect(await current()).toBe('access-2');
   expect(asked).toEqual(['1 token-rejected']);
