@@ -314,7 +314,7 @@ const answeringLastSeconds = (...then: (() => unknown)[]) => {
   return { deps, sentAt };
 };
 
-it('a refresh that brings a token in its last seconds asks again after its end', async () => {
+it('a refresh that brings a token in its last seconds asks again', async () => {
   const { deps, sentAt } = answeringLastSeconds(() => answer({}));
   const began = world.clock.now();
 
