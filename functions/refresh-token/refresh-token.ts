@@ -34,7 +34,7 @@ import {
 
 /** Longer than a refresh that works. The lock of a dead process lasts far longer, and the caller asks again. */
 const lockWaitMs = 8_000;
-/** An access token that arrives with less time left than this counts as expired. */
+/** An access token that arrives with less time left than this would end before the next renewal is due: it counts as expired. */
 const spentMs = 5_000;
 /** `expires_in` is in whole seconds: the token may live this much longer. */
 const roundedMs = 1_000;
@@ -129,9 +129,10 @@ export function createRefreshToken(deps: RefreshDeps) {
     // In the last seconds of the token the service returns it again (partner-api.md §5.3), and after its end a new one.
     // Rule: spent-token-renewed-again
     if (renewed && arrivedExpired(renewed.pair) && renewed.received.answer.access_token !== undefined) {
-      const ms = Math.max(renewed.pair.expiresAt + roundedMs - clock.now(), 0);
-      if (clock.now() + ms >= options.deadlineMs) throw tokenEnds(name);
-      await clock.sleep(ms);
+      const now = clock.now();
+      const endsAt = Math.max(renewed.pair.expiresAt + roundedMs, now);
+      if (endsAt >= options.deadlineMs) throw tokenEnds(name);
+      await clock.sleep(endsAt - now);
       renewed = await requestPair(lock, account, { ...renewed, isLatest: true }, options);
     }
     // Another process has the lock, or the account was disconnected.
@@ -191,6 +192,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     const pair = { ...own, generation: account.generation, follows: account.token?.version };
     // Secrets Manager keeps about a hundred versions a day. A pair that a late write of an older one has replaced as the
     // current version is stored again, because it would be lost after some more writes.
+    // https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_PutSecretValue.html
     // Rule: same-pair-not-stored
     const isSame = current.isLatest && isSamePair(own, current.pair);
     // Planted fault: told-before-stored
