@@ -20,10 +20,15 @@ beforeEach(async () => {
 });
 
 const version = async () => (await world.account())?.token?.version ?? '';
-const refresh = async (change: Partial<TokenRefresh> = {}, deps: RefreshDeps = world.tokenDeps) => {
+const refresh = async (
+  change: Partial<TokenRefresh> = {},
+  deps: RefreshDeps = world.tokenDeps,
+  options = world.options(),
+) => {
   const request = { partnerAccount: 'main', rejectedVersion: await version(), ...change };
-  return createRefreshToken(deps).refresh({ because: 'token-rejected', ...request }, world.options());
+  return createRefreshToken(deps).refresh({ because: 'token-rejected', ...request }, options);
 };
+const within = (ms: number) => ({ deadlineMs: world.clock.now() + ms });
 const connect = (partnerAccount = 'main', refreshToken = 'theirs') =>
   world.connect.connect({ partnerAccount, refreshToken: new Secret(refreshToken) }, world.options());
 const stored = async () => {
@@ -159,12 +164,8 @@ it.each([
   const began = world.clock.now();
   const refreshing = { holder: 'other', startedAt: began, until: began + 60_000 };
   await change((account) => ({ ...account, refreshing }));
-  const request = { partnerAccount: 'main', rejectedVersion: await version() };
 
-  const outcome = await world.refreshToken.refresh(
-    { ...request, because: 'expired' },
-    { deadlineMs: began + forMs },
-  );
+  const outcome = await refresh({ because: 'expired' }, world.tokenDeps, within(forMs));
 
   expect(outcome).toMatchObject({ kind: 'failed', fault: 'account-busy' });
   expect(world.clock.now() - began).toBe(waitsMs);
@@ -201,10 +202,9 @@ it.each<[string, Partial<TokenRefresh>, () => unknown, string]>([
 });
 
 it('a pair that is not seen in the time that there is stops nobody', async () => {
-  const request = { partnerAccount: 'main', rejectedVersion: await version(), because: 'expired' } as const;
   await world.state.vault.remove('main');
 
-  const outcome = await world.refreshToken.refresh(request, { deadlineMs: world.clock.now() + 2_000 });
+  const outcome = await refresh({ because: 'expired' }, world.tokenDeps, within(2_000));
 
   expect(outcome).toMatchObject({ kind: 'failed', fault: 'transient' });
   expect((await world.account())?.holds).toBeUndefined();
@@ -346,9 +346,8 @@ it.each<[string, number, () => unknown]>([
   ['has no time left', 3_000, () => undefined],
 ])('nothing is lost if the second request of a refresh %s', async (_what, ms, then) => {
   const { deps } = answeringLastSeconds(then);
-  const request = { partnerAccount: 'main', rejectedVersion: await version(), because: 'expired' } as const;
 
-  const outcome = await createRefreshToken(deps).refresh(request, { deadlineMs: world.clock.now() + ms });
+  const outcome = await refresh({ because: 'expired' }, deps, within(ms));
 
   expect(outcome).toMatchObject({ kind: 'failed', fault: 'transient' });
   world.clock.advance(5_000);
@@ -631,7 +630,7 @@ const refreshed = () =>
     .map(({ fields }) => fields?.partnerAccount);
 const sweep = async (ms = 60_000) => {
   const before = refreshed().length;
-  await world.refreshToken.sweep({ deadlineMs: world.clock.now() + ms });
+  await world.refreshToken.sweep(within(ms));
   return refreshed().slice(before);
 };
 
