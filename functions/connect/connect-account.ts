@@ -100,7 +100,10 @@ export function createConnectAccount(deps: ConnectDeps) {
     const isNew = !registered.includes(generation);
     const userUnverified = known && !isNew && !sameUser ? await verifyUser(known, look) : undefined;
     if (isAnew) await beginRow(deps, lock, generation);
-    const follows = isAnew ? undefined : known?.token?.version;
+    // If `connect` ends here, a refresh names the pair that follows: never one of a user who may be another, untold.
+    // Rule: unverified-pair-follows
+    const isSure = !isAnew && userUnverified === undefined;
+    const follows = isSure ? known?.token?.version : undefined;
     const version = await storePair(deps, name, { ...pair, generation, follows }, { deadlineMs });
     const since = wanted ?? recently;
     const beginning = { since, resets: 0, resetsInARow: 0 } as const;

@@ -137,6 +137,12 @@ export const plantedInService: Planted = {
       'const isAnew = !known || newUser || known.forgetting;',
       'const isAnew = !known || newUser;',
     ],
+    [
+      'unverified-pair-follows',
+      'a refresh never names the pair of a user who could not be verified',
+      'const isSure = !isAnew && userUnverified === undefined;',
+      'const isSure = !isAnew;',
+    ],
   ],
   'functions/refresh-token/sweep.ts': [
     [

@@ -59,7 +59,7 @@ export function createStorePort(world: SimWorld, process: Process, seen: Seen): 
         const account = { ...(value as PartnerAccount), name };
         checkGeneration(world, account, before as PartnerAccount | undefined);
         history.connected(account);
-        users.rowWritten(account, before as PartnerAccount | undefined);
+        users.rowWritten(process.name, account, before as PartnerAccount | undefined);
         tokenWatch.accountWritten(process, account, before as PartnerAccount | undefined);
         return;
       }

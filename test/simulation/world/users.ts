@@ -85,7 +85,8 @@ export function createUsers({ scheduler, service, history }: Model) {
       if (user !== undefined) userOfVersion.set(version, user);
     },
     removed: (name: string): void => rowSays(name, undefined),
-    rowWritten(account: PartnerAccount, before: PartnerAccount | undefined): void {
+    /** Only a `connect` may name a user who cannot be verified: it tells the person. */
+    rowWritten(process: string, account: PartnerAccount, before: PartnerAccount | undefined): void {
       const { name, generation, token } = account;
       const isNextGeneration = before !== undefined && generation > before.generation;
       if (isNextGeneration) history.forgets(name, before.generation);
@@ -99,7 +100,7 @@ export function createUsers({ scheduler, service, history }: Model) {
       if (!userOfGeneration.has(key)) userOfGeneration.set(key, user);
       else if (known !== undefined && known !== user) {
         userOfGeneration.set(key, undefined);
-        if (!unsure.has(name))
+        if (!unsure.has(name) || !process.startsWith('connect'))
           violated(
             name,
             `generation ${generation} of ${name} is that of ${known}, and got a token of ${user}`,

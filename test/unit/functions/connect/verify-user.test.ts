@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { createConnect } from '../../../../functions/connect/connect.ts';
 import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { holdOf } from '../../../helpers/holds.ts';
@@ -150,6 +151,26 @@ describe('connect on a known name', () => {
       userUnverified: expect.stringContaining('no event'),
     });
   });
+});
+
+it.each([
+  ['one that is the same user’s', { sameUser: true }, true],
+  ['none of a user not verified', {}, false],
+])('of the pairs that an interrupted `connect` stored, a refresh names %s', async (_which, who, isNamed) => {
+  const world = await createWorld();
+  const register = () => Promise.reject(new Error('refused'));
+  const feedStates = { ...world.state.feedStates, register };
+  const { connect } = createConnect({ ...world.connectDeps, feedStates });
+  const request = { partnerAccount: 'main', code: new Secret('code-1'), ...who };
+  await expect(connect(request, world.options())).rejects.toThrow('refused');
+  const stored = await world.state.vault.read('main');
+
+  world.clock.advance(60_000);
+  const rejectedVersion = (await world.account())?.token?.version ?? '';
+  const rejected = { partnerAccount: 'main', because: 'token-rejected', rejectedVersion } as const;
+  expect(await world.refreshToken.refresh(rejected, world.options())).toEqual({ kind: 'renewed' });
+
+  expect((await world.account())?.token?.version === stored?.version).toBe(isNamed);
 });
 
 it('a first request that fails is reported, and what was stored stays', async () => {
