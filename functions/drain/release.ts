@@ -22,8 +22,16 @@ export interface ReleaseDeps {
 const accountsAtOnce = 4;
 /** The time between two steps. */
 const stepMs = 5_000;
-/** An account whose last adverts all failed has one try a minute; a step less, because steps are not exactly on time. */
+/** An account whose last adverts all failed has one try a minute; a step less, because runs are not exactly on time. */
 const tryMs = 60_000 - stepMs;
+
+interface Released {
+  readonly count: number;
+  /** Whether the last adverts of the account all failed: it stays in the run, because a good answer may come meanwhile. */
+  readonly triesOne: boolean;
+}
+
+const nothing: Released = { count: 0, triesOne: false };
 
 /**
  * Returns a function that puts the messages aside back into the queue, unless their partner account or the whole bridge is
@@ -35,37 +43,38 @@ export function createRelease(deps: ReleaseDeps): (untilMs: number) => Promise<v
   // Half of what is fetched until the next step, of all accounts together, because new changes wait behind them.
   const atOnce = Math.ceil((settings.maxRequestsPerSecond * stepMs) / 2_000);
 
-  /** When a message of an account whose last adverts all failed was put back last. */
+  /** When the run began in which an account whose last adverts all failed had its last try. */
   const triedAt = new Map<string, number>();
 
   const onUnreadable = ({ message: reason }: ShapeError) =>
     observer.warn('a message aside cannot be read', { reason });
 
-  /** @returns how many were put back */
-  async function releaseOf(partnerAccount: string, limit: number): Promise<number> {
+  /** @param begunMs when the run began: in one run, an account whose last adverts all failed has one try */
+  async function releaseOf(partnerAccount: string, limit: number, begunMs: number): Promise<Released> {
     if (partnerAccount === noAccount) {
       const notes = await aside.notes();
       for (const { note } of notes) observer.warn('an operator drops dead letters', note);
       await aside.remove(notes);
-      return 0;
+      return nothing;
     }
     const account = await partnerAccounts.read(partnerAccount);
-    if (holdOf(undefined, account, clock.now())) return 0;
+    if (holdOf(undefined, account, clock.now())) return nothing;
     // The last adverts all failed: one a minute tries again, and the first good answer lets the others go.
-    const isAlike = account !== undefined && blamingHold(account) !== undefined;
+    const triesOne = account !== undefined && blamingHold(account) !== undefined;
     const nowMs = clock.now();
     // Rule: few-put-back
-    if (isAlike && isYoung(triedAt.get(partnerAccount) ?? Number.NEGATIVE_INFINITY, nowMs, tryMs)) return 0;
-    const held = await aside.due(partnerAccount, { nowMs, most: isAlike ? 1 : limit }, onUnreadable);
-    if (held.length === 0) return 0;
-    if (isAlike) triedAt.set(partnerAccount, nowMs);
+    if (triesOne && isYoung(triedAt.get(partnerAccount) ?? Number.NEGATIVE_INFINITY, begunMs, tryMs))
+      return { count: 0, triesOne };
+    const held = await aside.due(partnerAccount, { nowMs, most: triesOne ? 1 : limit }, onUnreadable);
+    if (held.length === 0) return nothing;
+    if (triesOne) triedAt.set(partnerAccount, begunMs);
     // Planted fault: removed-before-sent
     const refused = await queue.sendAgain(held);
     const accepted = held.filter(({ etag }) => !refused.has(etag));
     await aside.remove(accepted);
     if (accepted.length > 0)
       observer.info('messages put back into the queue', { partnerAccount, count: accepted.length });
-    return accepted.length;
+    return { count: accepted.length, triesOne };
   }
 
   const warn = (error: unknown, partnerAccount?: string) =>
@@ -75,27 +84,32 @@ export function createRelease(deps: ReleaseDeps): (untilMs: number) => Promise<v
     });
 
   /** One step. @returns the accounts that may have more, the one whose turn is next first */
-  async function step(names: readonly string[]): Promise<string[]> {
+  async function step(names: readonly string[], begunMs: number): Promise<string[]> {
     const turns = [...names];
+    const trying: string[] = [];
     let left = atOnce;
     while (turns.length > 0 && left > 0) {
       const share = Math.max(1, Math.floor(left / turns.length));
       const next = turns.splice(0, Math.min(accountsAtOnce, left));
       const released = await Promise.all(
         next.map((name) =>
-          releaseOf(name, share).catch((error: unknown) => {
+          releaseOf(name, share, begunMs).catch((error: unknown) => {
             warn(error, name);
-            return 0;
+            return nothing;
           }),
         ),
       );
-      left -= released.reduce((sum, count) => sum + count, 0);
-      turns.push(...next.filter((_, index) => released[index] === share));
+      left -= released.reduce((sum, { count }) => sum + count, 0);
+      trying.push(...next.filter((_, index) => released[index]?.triesOne));
+      turns.push(
+        ...next.filter((_, index) => !released[index]?.triesOne && released[index]?.count === share),
+      );
     }
-    return turns;
+    return [...turns, ...trying];
   }
 
   return async (untilMs) => {
+    const begunMs = clock.now();
     try {
       const listed = await aside.accounts();
       // Each run begins with the account at which the one before it ended, roughly.
@@ -104,7 +118,7 @@ export function createRelease(deps: ReleaseDeps): (untilMs: number) => Promise<v
       while (names.length > 0) {
         const hold = holdOf(await budgetStore.read(), undefined, clock.now());
         // Rule: release-waits-for-a-pause
-        if (!hold) names = await step(names);
+        if (!hold) names = await step(names, begunMs);
         // The run outlives a short pause: a service with a limit a minute may ask for one whenever a run begins.
         const waitMs = Math.max(stepMs, endOfHold(hold) - clock.now());
         if (names.length === 0 || clock.now() + waitMs >= untilMs) return;

@@ -339,13 +339,13 @@ export const plantedInPipeline: Planted = {
     [
       'release-waits-for-a-pause',
       'messages aside come back after a pause of the bridge, also if each run begins in one',
-      'if (!hold) names = await step(names);',
-      'if (hold) return;\n        names = await step(names);',
+      'if (!hold) names = await step(names, begunMs);',
+      'if (hold) return;\n        names = await step(names, begunMs);',
     ],
     [
       'few-put-back',
       'where the last adverts of an account all failed, one of those aside tries again each minute',
-      'most: isAlike ? 1 : limit }',
+      'most: triesOne ? 1 : limit }',
       'most: limit }',
     ],
     [

@@ -160,6 +160,32 @@ it.each([
   expect(sent).toEqual(Array.from({ length: tries }, () => ['main', 1]));
 });
 
+it('a run goes on with an account that stops to fail alike meanwhile', async () => {
+  holds.main = [hold(-1, alike)];
+  await put('main', 40);
+  const sleep = async (ms: number) => {
+    if (clock.slept.length === 1) holds.main = [];
+    await clock.sleep(ms);
+  };
+  await releaseUntil(15_001, { clock: { ...clock, sleep } });
+  expect(sent).toEqual([
+    ['main', 1],
+    ['main', 25],
+    ['main', 14],
+  ]);
+  expect(clock.slept).toEqual([5_000, 5_000, 5_000]);
+});
+
+it('an account that fails alike takes no place of others', async () => {
+  holds.main = [hold(-1, alike)];
+  await put('main', 5);
+  await put('other', 60);
+  await releaseUntil(60_000);
+  expect(sent.filter(([name]) => name === 'main')).toEqual([['main', 1]]);
+  expect(await aside.count('other')).toBe(0);
+  expect(clock.slept).toHaveLength(11);
+});
+
 it('a try of an account that fails alike is not used up while none is due', async () => {
   holds = { main: [hold(-1, alike)], other: [hold(-1, alike)] };
   await put('main', 1, { wait: { dueMs: startMs + 10_000, forMs: 10_000 } } as object);
