@@ -61,11 +61,11 @@ export function createRelease(deps: ReleaseDeps): (untilMs: number) => Promise<v
     if (holdOf(undefined, account, clock.now())) return nothing;
     // The last adverts all failed: one a minute tries again, and the first good answer lets the others go.
     const triesOne = account !== undefined && blamingHold(account) !== undefined;
-    const nowMs = clock.now();
     // Rule: few-put-back
     if (triesOne && isYoung(triedAt.get(partnerAccount) ?? Number.NEGATIVE_INFINITY, begunMs, tryMs))
       return { count: 0, triesOne };
-    const held = await aside.due(partnerAccount, { nowMs, most: triesOne ? 1 : limit }, onUnreadable);
+    const wanted = { nowMs: clock.now(), most: triesOne ? 1 : limit };
+    const held = await aside.due(partnerAccount, wanted, onUnreadable);
     if (held.length === 0) return nothing;
     if (triesOne) triedAt.set(partnerAccount, begunMs);
     // Planted fault: removed-before-sent
@@ -99,11 +99,12 @@ export function createRelease(deps: ReleaseDeps): (untilMs: number) => Promise<v
           }),
         ),
       );
-      left -= released.reduce((sum, { count }) => sum + count, 0);
-      trying.push(...next.filter((_, index) => released[index]?.triesOne));
-      turns.push(
-        ...next.filter((_, index) => !released[index]?.triesOne && released[index]?.count === share),
-      );
+      for (const [index, name] of next.entries()) {
+        const { count, triesOne } = released[index] ?? nothing;
+        left -= count;
+        if (triesOne) trying.push(name);
+        else if (count === share) turns.push(name);
+      }
     }
     return [...turns, ...trying];
   }
