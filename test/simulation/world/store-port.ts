@@ -131,13 +131,11 @@ export function createStorePort(world: SimWorld, process: Process, seen: Seen): 
     remove: (key, expected) =>
       call('remove', key, writes, async () => {
         const { kind, name } = key;
-        if (kind === 'account') {
-          // Another person may have connected the name since this one began to forget it.
-          const row = await store.get(key);
-          if (row) history.forgets(name, (row.value as PartnerAccount).generation);
-        }
+        const row = await store.get(key);
         const isGone = await store.remove(key, expected);
-        if (kind === 'account') {
+        // Another person may have connected the name since this one began to forget it.
+        if (kind === 'account' && isGone) {
+          if (row) history.forgets(name, (row.value as PartnerAccount).generation);
           world.operator.ended(name);
           users.removed(name);
         }
