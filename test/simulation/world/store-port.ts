@@ -130,14 +130,13 @@ export function createStorePort(world: SimWorld, process: Process, seen: Seen): 
 
     remove: (key, expected) =>
       call('remove', key, writes, async () => {
-        const { kind, name } = key;
-        const row = await store.get(key);
+        const row = key.kind === 'account' ? await store.get(key) : undefined;
         const isGone = await store.remove(key, expected);
         // Another person may have connected the name since this one began to forget it.
-        if (kind === 'account' && isGone) {
-          if (row) history.forgets(name, (row.value as PartnerAccount).generation);
-          world.operator.ended(name);
-          users.removed(name);
+        if (row && isGone) {
+          history.forgets(key.name, (row.value as PartnerAccount).generation);
+          world.operator.ended(key.name);
+          users.removed(key.name);
         }
         return isGone;
       }),

@@ -160,7 +160,7 @@ it.each([
   expect(sent).toEqual(Array.from({ length: tries }, () => ['main', 1]));
 });
 
-it('a run goes on with an account that stops to fail alike meanwhile', async () => {
+it('a run goes on with an account that stops failing alike meanwhile', async () => {
   holds.main = [hold(-1, alike)];
   await put('main', 40);
   const sleep = async (ms: number) => {
