@@ -148,11 +148,21 @@ const hasWitness = ({ witness, clock, settings }: AdvertDeps, { message }: Group
   witness.isOtherWell(message, since, clock.now() + Math.min(witnessMs, settings.fetchMs));
 
 /**
+ * Whether a fault of the advert itself is believed without a witness, even while all adverts of the account fail: it has
+ * lasted for as long as a message may wait. Each try stands for a quarter of an hour at most: a clock may be ahead.
+ */
+function isBelieved({ clock, settings }: AdvertDeps, { message }: Group[0], failedAt: number): boolean {
+  const { times = 0 } = message.failed ?? {};
+  // Rule: own-fault-is-believed-in-the-end
+  return Math.min(clock.now() - failedAt, times * longestOwnMs) >= settings.maxAgeMs;
+}
+
+/**
  * Counts the try in the advert's row; the row also shows that the advert was listed, even before its first event. Only
  * faults of the advert itself are counted, each kind anew; of the others, the first answer of the service is noted. An
  * answer of the service is counted only if another advert of the account was answered well since the try before it.
  *
- * @returns the number of tries, this one included; 0 if this one does not count
+ * @returns the number of tries, this one included; 0 if this one does not count, infinite if it needs no others
  */
 async function countTry(deps: AdvertDeps, head: Group[0], fault: BridgeFault): Promise<number> {
   const { advertHistories, clock } = deps;
@@ -165,11 +175,11 @@ async function countTry(deps: AdvertDeps, head: Group[0], fault: BridgeFault): P
     if (isNews || !stored) await write(isNews ? { fault: fault.code } : {});
     return 0;
   }
-  // Rule: each-kind-counts-anew
-  const before = row.fault === fault.code ? known : 0;
   // Rule: try-needs-a-witness
-  if (before > 0 && isOfService(fault) && !(await hasWitness(deps, head, failedAt))) return 0;
-  const tries = before + 1;
+  if (known > 0 && isOfService(fault) && !(await hasWitness(deps, head, failedAt)))
+    return isBelieved(deps, head, failedAt) ? Number.POSITIVE_INFINITY : 0;
+  // Rule: each-kind-counts-anew
+  const tries = row.fault === fault.code ? known + 1 : 1;
   await write({ tries, fault: fault.code, failedAt: clock.now() });
   return tries;
 }

@@ -132,7 +132,7 @@ function planWithDefaults(seed: number, wanted?: Temper) {
     chaosMs,
     changes,
     troubles,
-    ills: isOvertaken || siege ? [] : illsOf(streamOf(hashOf('ills', seed)), { accounts, changes, chaosMs }),
+    ills: isOvertaken || siege ? [] : illsOf(streamOf(hashOf('ills', seed)), accounts, chaosMs),
     drains: drainsOf(random, chaosMs, everyMs),
     workers: isOvertaken ? 8 : temper === 'late' ? between(random, 3, 4) : stackWorkers,
     revocations:
@@ -266,14 +266,7 @@ const auditsOf = (
   });
 
 /** An account that is down or hangs for a minute at most, and an advert that nobody can read, perhaps to the end. */
-function illsOf(
-  random: Random,
-  {
-    accounts,
-    changes,
-    chaosMs,
-  }: { accounts: readonly string[]; changes: readonly PlannedChange[]; chaosMs: number },
-): Ill[] {
+function illsOf(random: Random, accounts: readonly string[], chaosMs: number): Ill[] {
   const ills: Ill[] = [];
   if (random() < 0.3) {
     const fromMs = between(random, 0, chaosMs);
@@ -285,23 +278,16 @@ function illsOf(
   if (random() < 0.3) {
     const answers = ['wrong-shape', 'status-403', 'status-400', 'status-500', 'wait-1', 'wait-1'] as const;
     const answer = pick(random, answers);
-    const advertId = pick(random, advertIds.slice(0, 2));
+    const advertIdsOfOne = new Set([pick(random, advertIds.slice(0, 2))]);
     // Some are published before.
     const fromMs = random() < 0.5 ? 0 : chaosMs * 0.75;
     // What may pass is given up only if another advert is answered well, and there may be none.
     const mayPass = answer === 'status-500' || answer === 'wait-1';
-    const isCured = random() < 0.5 || mayPass;
-    const account = pick(random, accounts);
-    // Where all adverts of an account go one at a time, nothing is given up before one is answered well.
-    const ofOthers = changes.filter(
-      (change) => change.account === account && ![advertId, undefined].includes(change.advertId),
-    );
-    const inOrder = ofOthers.toSorted((a, b) => a.atMs - b.atMs);
-    const others = new Map(inOrder.map((change) => [change.advertId, change.status]));
-    const areGone = others.size > 0 && [...others.values()].every((status) => status === null);
-    const untilMs = isCured || areGone ? chaosMs : Number.POSITIVE_INFINITY;
-    const part = { of: 'adverts', advertIds: new Set([advertId]) } as const;
-    ills.push({ key: 'ill-advert', account, ...part, answer, fromMs, untilMs });
+    const untilMs = random() < 0.5 || mayPass ? chaosMs : Number.POSITIVE_INFINITY;
+    ills.push({
+      ...{ key: 'ill-advert', account: pick(random, accounts), of: 'adverts', advertIds: advertIdsOfOne },
+      ...{ answer, fromMs, untilMs },
+    });
   }
   return ills;
 }

@@ -49,9 +49,10 @@ export const worlds = {
     change: (plan, random) => illPlan(plan, random, { of: 'account' }),
   },
   'ill-feed': {
-    says: "one account's feed answers badly for ten minutes (I8)",
+    says: 'the feed of one account, or of three, answers badly for ten minutes (I8)',
     oneOf: seldom,
-    change: (plan, random) => illPlan(plan, random, { of: 'feed' }),
+    change: (plan, random) =>
+      illPlan(plan, random, { of: 'feed', ...pick<object>(random, [{}, threeFeeds]) }),
   },
   'stuck-feed': {
     says: "one account's feed lists nothing that is new, without an end (I8)",
@@ -162,6 +163,11 @@ export const worlds = {
     oneOf: seldom,
     change: strictTokensPlan,
   },
+  'bad-for-ever': {
+    says: 'up to four adverts of the only account are refused for ever, beside others or alone: they are given up',
+    oneOf: seldom,
+    change: badForEverPlan,
+  },
 } as const satisfies Record<string, World>;
 
 export type WorldName = keyof typeof worlds;
@@ -192,10 +198,18 @@ interface Illness {
   readonly adverts?: number;
   /** Default: four. */
   readonly accounts?: string[];
+  /** Default: one. */
+  readonly illAccounts?: readonly string[];
   readonly answers?: readonly IllAnswer[];
   /** How often each advert changes; default: six times if they are a few, and otherwise once. */
   readonly turns?: number;
 }
+
+/** 403 of several would be a blocked address. */
+const threeFeeds = {
+  illAccounts: ['dune', 'main', 'shop'],
+  answers: ['status-500', 'status-503', 'wait-50', 'hangs', 'resets'],
+} as const;
 
 const badAnswers = [
   ...(['status-401', 'status-403', 'status-500', 'status-503', 'wait-50', 'wait-600'] as const),
@@ -206,25 +220,31 @@ const badAnswers = [
 function illPlan(plan: Plan, random: Random, illness: Illness): Plan {
   const { of, adverts = 0, answers = badAnswers } = illness;
   const steady = steadyPlan(plan, random, illness.accounts);
-  const account = 'dune';
+  const { illAccounts = ['dune'] } = illness;
   const advertIds = new Set(Array.from({ length: adverts }, (_, index) => String(1_000 + index)));
   const [fromMs, untilMs] = [3 * minuteMs, 13 * minuteMs];
-  const ill: Ill = { key: 'ill', account, of, advertIds, answer: pick(random, answers), fromMs, untilMs };
+  const answer = pick(random, answers);
+  const ills = illAccounts.map((account): Ill => {
+    return { key: `ill-${account}`, account, of, advertIds, answer, fromMs, untilMs };
+  });
   const isMany = adverts > 2;
   const { turns = isMany ? 1 : 6 } = illness;
   const spreadMs = isMany ? Math.min(1_200 * adverts, untilMs - fromMs) : minuteMs;
   const ofIll = [...advertIds].flatMap((advertId, index) =>
     // Each of a few changes again and again; of many, each once.
     Array.from({ length: turns }, (_, turn) => ({
-      ...{ key: `ill-${index}-${turn}`, account, advertId, status: `status-${turn}` },
+      ...{ key: `ill-${index}-${turn}`, account: 'dune', advertId, status: `status-${turn}` },
       atMs: fromMs + 90_000 * turn + between(random, 0, spreadMs),
     })),
   );
   // A feed that answers has listed its changes; so the one that is stuck has none.
   const isStill = (change: PlannedChange) =>
-    of === 'feed' && change.account === account && change.atMs > fromMs - minuteMs && change.atMs < untilMs;
+    of === 'feed' &&
+    illAccounts.includes(change.account) &&
+    change.atMs > fromMs - minuteMs &&
+    change.atMs < untilMs;
   const healthy = { ...steady, changes: [...steady.changes.filter((one) => !isStill(one)), ...ofIll] };
-  return { ...healthy, ills: [ill], healthy };
+  return { ...healthy, ills, healthy };
 }
 
 /** The steady world with 2,000 changes of one account in its third minute. */
@@ -306,7 +326,29 @@ function refusedLongPlan(plan: Plan, random: Random): Plan {
   const drains = drainEachMinute(chaosMs);
   const answer = pick<IllAnswer>(random, ['status-400', 'archived', 'status-451']);
   const ill = { key: 'ill', account: 'dune', of: 'adverts', advertIds, answer, fromMs, untilMs } as const;
-  return { ...steady, changes, drains, chaosMs, ills: [ill], refusesAlike: true };
+  const livesOneBatch = random() < 0.5;
+  return { ...steady, changes, drains, chaosMs, ills: [ill], refusesAlike: true, livesOneBatch };
+}
+
+/** The steady world of one account, in which up to four adverts fail, and then are refused for ever. */
+function badForEverPlan(plan: Plan, random: Random): Plan {
+  const steady = steadyPlan(plan, random, ['dune']);
+  const advertIds = new Set(
+    Array.from({ length: between(random, 1, 4) }, (_, index) => String(1_000 + index)),
+  );
+  const [fromMs, turnMs] = [2 * minuteMs, 6 * minuteMs];
+  const bad = [...advertIds].map((advertId) => ({
+    ...{ key: `change-${advertId}`, account: 'dune', advertId, status: 'new' },
+    atMs: fromMs + between(random, 0, 30_000),
+  }));
+  const changes = random() < 0.5 ? bad : [...steady.changes, ...bad];
+  const answer = pick<IllAnswer>(random, ['status-400', 'archived', 'status-451', 'wrong-shape']);
+  const part = { account: 'dune', of: 'adverts', advertIds } as const;
+  const ills: Ill[] = [
+    { ...part, key: 'failing', answer: 'status-500', fromMs, untilMs: turnMs },
+    { ...part, key: 'refused', answer, fromMs: turnMs, untilMs: Number.POSITIVE_INFINITY },
+  ];
+  return { ...steady, changes, ills, maxAgeMs: 40 * minuteMs };
 }
 
 /** The steady world, in which the service knows no advert for two minutes. */

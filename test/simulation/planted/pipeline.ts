@@ -209,8 +209,14 @@ export const plantedInPipeline: Planted = {
     [
       'each-kind-counts-anew',
       'failures of one kind count together, and only those',
-      'row.fault === fault.code ? known : 0',
-      'known',
+      'row.fault === fault.code ? known + 1 : 1',
+      'known + 1',
+    ],
+    [
+      'own-fault-is-believed-in-the-end',
+      'an advert that is refused for a day is given up, also without a witness',
+      'Math.min(clock.now() - failedAt, times * longestOwnMs) >= settings.maxAgeMs',
+      'false',
     ],
     [
       'failed-leaves-the-queue',

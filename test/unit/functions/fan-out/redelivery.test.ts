@@ -356,6 +356,9 @@ it('a message comes at most 200 times when functions crash over it', () => {
   expect(dayMs / visibilityMs).toBeLessThanOrEqual(200);
 });
 
+/** When the clock of these tests begins. */
+const startedMs = Date.parse('2026-11-20T12:00:00Z');
+
 /** What is known when a message fails. */
 interface Given {
   readonly row?: Partial<AdvertRow>;
@@ -423,6 +426,11 @@ async function failing(code: FaultKind, details: Details, given: Given = {}) {
 const of = (status: number, retryAfterMs?: number) => ({ status, ...(retryAfterMs && { retryAfterMs }) });
 const waited = (waitedMs: number) => ({ times: 1, waitedMs });
 const soon = dayMs - 1;
+/** Without a witness, while the adverts of its account go one at a time. */
+const refusedFor = (ms: number, times: number): Given => ({
+  row: { tries: 1, fault: 'forbidden', failedAt: startedMs - ms },
+  ...{ failed: { times, waitedMs: 0 }, isAlike: true, isOtherWell: false },
+});
 const failedSo = (fault: FaultKind, tries: number) => ({ row: { tries, fault } });
 
 it.each<[FaultKind, Details, boolean, Given]>([
@@ -445,6 +453,13 @@ it.each<[FaultKind, Details, boolean, Given]>([
   ['forbidden', of(403), true, { failed: waited(dayMs), isOtherWell: false }],
   ['forbidden', of(403), false, { failed: waited(soon), isOtherWell: false }],
   ['forbidden', of(403), false, { failed: waited(dayMs), isAlike: true }],
+  ['forbidden', of(403), true, refusedFor(dayMs, 96)],
+  ['forbidden', of(403), false, refusedFor(soon, 96)],
+  // Less than a quarter of an hour between two tries: a clock is ahead.
+  ['forbidden', of(403), false, refusedFor(dayMs, 95)],
+  ['token-rejected', of(401), true, refusedFor(dayMs, 96)],
+  ['invalid-request', of(400), true, refusedFor(dayMs, 96)],
+  ['transient', of(500), false, refusedFor(dayMs, 96)],
   ['contract-broken', {}, true, { ...failedSo('contract-broken', 4), isOtherWell: false }],
   ['contract-broken', {}, false, { ageMs: 9 * dayMs, receives: 1_000 }],
   ['transient', of(500), true, { failed: waited(dayMs) }],
@@ -582,7 +597,7 @@ it.each<[string, FaultKind, Details, Given, unknown[]]>([
 
 const event = { sequence: 3, status: 'new', envelope: '{}', by: 'k', pending: true, missingSince: 5 };
 const tried = { tries: 2, fault: 'forbidden', failedAt: 7 };
-const now = { failedAt: Date.parse('2026-11-20T12:00:00Z') };
+const now = { failedAt: startedMs };
 const first = { sequence: 0, status: null, pending: false };
 it.each<[string, FaultKind, Details, Given, object]>([
   ['of its own, first', 'forbidden', of(403), {}, { ...first, tries: 1, fault: 'forbidden', ...now }],
@@ -611,8 +626,15 @@ it.each<[string, FaultKind, Details, Given, object]>([
     'of another kind',
     'token-rejected',
     of(401),
-    { row: { ...event, ...tried }, isOtherWell: false },
+    { row: { ...event, ...tried } },
     { ...event, tries: 1, fault: 'token-rejected', ...now },
+  ],
+  [
+    'of another kind, without a witness',
+    'token-rejected',
+    of(401),
+    { row: { ...event, ...tried }, isOtherWell: false },
+    { ...event, ...tried },
   ],
   ['of more, first', 'transient', of(500), {}, { ...first, fault: 'transient' }],
   ['of more, after an event', 'transient', of(500), { row: event }, { ...event, fault: 'transient' }],
