@@ -41,12 +41,15 @@ export const sendBack = (group: readonly Delivery[], askedMs: number, random: ()
   }));
 
 /** Asks for the advert again after `waitMs`: its messages wait outside the queue if they may not be hidden for so long. */
-export function askAgain(
-  { clock, random, settings }: AdvertDeps,
-  group: Group,
-  waitMs: number,
-): Settlement[] {
-  if (waitMs <= settings.longestHiddenMs) return sendBack(group, waitMs, random);
+export function askAgain(deps: AdvertDeps, group: Group, waitMs: number): Settlement[] {
+  const { random, settings } = deps;
+  return waitMs <= settings.longestHiddenMs
+    ? sendBack(group, waitMs, random)
+    : waitAside(deps, group, waitMs);
+}
+
+/** Asks for the advert again after `waitMs`, in which its messages are outside the queue. */
+export function waitAside({ clock }: AdvertDeps, group: Group, waitMs: number): Settlement[] {
   const wait = { dueMs: clock.now() + waitMs, forMs: waitMs };
   return group.map((delivery) => ({ delivery, verdict: { kind: 'hold', wait } }));
 }

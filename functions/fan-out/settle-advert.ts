@@ -8,7 +8,7 @@ import type { ObservedAdvert } from '../../shared/partner-api/readings.ts';
 import type { Outcome, Settlement } from '../../shared/ports/queue.ts';
 import type { AdvertRow } from '../../shared/state/advert-histories.ts';
 import { type AdvertDeps, firstRow, type Group, isOver } from './advert.ts';
-import { askAgain } from './redelivery.ts';
+import { askAgain, waitAside } from './redelivery.ts';
 
 /** After so many conflicts, the messages go back: other workers are busy with the advert, and settle it in a moment. */
 const maxConflicts = 20;
@@ -91,7 +91,8 @@ async function attempt(
       (await deps.witness.isGone(message, since, fetchDeadlineMs));
     if (!isGone) {
       reportUnwitnessed(deps, message);
-      return askAgain(deps, group, Math.min(observed.receivedAt - since, longestLookMs));
+      // Outside the queue, where it does not count as late.
+      return waitAside(deps, group, Math.min(observed.receivedAt - since, longestLookMs));
     }
     isAlone = isGone === 'alone';
   }

@@ -287,8 +287,8 @@ it('an advert is not believed gone while the service answers 404 to all', async 
     waits.push([verdict?.kind, seconds]);
     world.clock.advance(seconds * 1_000);
   }
-  const aside = [120, 240, 300].map((seconds) => ['hold', seconds]);
-  expect(waits).toEqual([['retry', 30], ['retry', 30], ['retry', 60], ...aside]);
+  const aside = [30, 60, 120, 240, 300].map((seconds) => ['hold', seconds]);
+  expect(waits).toEqual([['retry', 30], ...aside]);
   expect(world.service.fetched.filter((id) => id === '2')).toHaveLength(2);
 
   world.service.state.beforeAdvert = () => undefined;
