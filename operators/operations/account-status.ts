@@ -8,7 +8,7 @@ import { isDying, type PartnerAccount, refreshTokenLifetimeMs } from '../../shar
 import { isTokenHold } from '../../shared/domain/renewal.ts';
 import type { Books } from '../../shared/state/books.ts';
 import { type FeedState, waitOf } from '../../shared/state/feed-states.ts';
-import type { AccountStatus, PrintedHold, PrintedPause } from './printed.ts';
+import type { AccountStatus, FailingAdverts, PrintedHold, PrintedPause } from './printed.ts';
 
 /** A hold that the service's answers made is no finding before it has lasted for so long: most end at the first trial. */
 export const heldMs = 30_000;
@@ -16,11 +16,16 @@ export const heldMs = 30_000;
 /** @param explained causes that something of the whole bridge explains already */
 export function accountStatus(
   account: PartnerAccount,
-  stored: { readonly feeds: readonly FeedState[]; readonly books: Books },
+  stored: {
+    readonly feeds: readonly FeedState[];
+    readonly books: Books;
+    readonly failing: FailingAdverts | null;
+  },
   { nowMs, explained }: { readonly nowMs: number; readonly explained: readonly (string | false)[] },
 ): AccountStatus {
   const { name, generation, token } = account;
   const { redelivered, ...books } = stored.books;
+  const { failing } = stored;
   const feeds = stored.feeds.map((feed) =>
     policyOf(feed.problem?.kind)?.account ? { ...feed, problem: undefined } : feed,
   );
@@ -38,6 +43,7 @@ export function accountStatus(
     else if (!isExplained && feeds.some((feed) => failedPolls(feed) > 1)) causes.push('unread');
     else if (!isExplained && state === 'polling' && (lagSeconds ?? 0) > maxLagSeconds) causes.push('lagging');
     else if (!isExplained && feeds.some((feed) => failedPolls(feed) === 1)) causes.push(tried);
+    if (failing && state === 'polling' && !causes.includes('held')) causes.push('failing');
     if (isDying(account, nowMs)) causes.push('refresh-token-dying');
   }
   const attention = [...new Set(causes)].filter((cause) => !explained.includes(cause));
@@ -59,6 +65,7 @@ export function accountStatus(
     cursorResets: feeds.reduce((sum, { resets }) => sum + resets, 0),
     lastCursorReset: instant(lastReset || undefined),
     books,
+    failing,
     redelivered,
   };
 }

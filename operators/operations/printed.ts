@@ -25,6 +25,18 @@ export interface PrintedHold {
   readonly fault: string;
 }
 
+/** Adverts that fail, each by itself, of which one waits the longest. */
+export interface FailingAdverts {
+  readonly count: number;
+  /** Whether there may be more. */
+  readonly isMore: boolean;
+  readonly advertId: string;
+  /** The kind of its fault. */
+  readonly fault: string;
+  /** When it was listed. */
+  readonly since: string;
+}
+
 export interface AccountStatus {
   readonly name: string;
   readonly generation: number;
@@ -51,6 +63,8 @@ export interface AccountStatus {
   readonly cursorResets: number;
   readonly lastCursorReset: string | null;
   readonly books: Omit<Books, 'redelivered'>;
+  /** Null if none has failed for two minutes. */
+  readonly failing: FailingAdverts | null;
   /** Number of repeated deliveries; only for a stack, which counts outcomes per delivery. */
   readonly redelivered: Books['redelivered'];
 }

@@ -6,14 +6,15 @@ import { forEachConcurrent } from '../../shared/domain/concurrency.ts';
 import { endOfHold, heldBy, holdOf, withoutHolds } from '../../shared/domain/holds.ts';
 import { type Counters, sumOf } from '../../shared/ports/store.ts';
 import type { Activity } from '../../shared/state/activity.ts';
-import type { Books } from '../../shared/state/books.ts';
+import { type Books, emptyBooks } from '../../shared/state/books.ts';
 import { accountStatus, heldMs, shownHold, shownPause } from './account-status.ts';
 import type { Bridge, LocalHost } from './bridge.ts';
-import type { Answers, PrintedHold, StackState, Status, WebhookStatus } from './printed.ts';
+import { readFailingAdverts } from './failing-adverts.ts';
+import type { Answers, FailingAdverts, PrintedHold, StackState, Status, WebhookStatus } from './printed.ts';
 
 type RowsOfStatus = Pick<
   Bridge,
-  'partnerAccounts' | 'feedStates' | 'budgetStore' | 'activity' | 'bookKeeper'
+  'partnerAccounts' | 'feedStates' | 'budgetStore' | 'activity' | 'bookKeeper' | 'aside' | 'advertHistories'
 >;
 
 export interface StatusPorts extends RowsOfStatus {
@@ -43,9 +44,11 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     local ? local.idleRun() : null,
   ]);
   const wanted = accounts.filter(({ name }) => only === undefined || name === only);
-  const booksOf = new Map<string, Books>();
-  await forEachConcurrent(wanted, booksAtOnce, async ({ name, generation }) => {
-    booksOf.set(name, await ports.bookKeeper.read(name, generation));
+  const workOf = new Map<string, { readonly books: Books; readonly failing: FailingAdverts | null }>();
+  await forEachConcurrent(wanted, booksAtOnce, async (account) => {
+    const books = await ports.bookKeeper.read(account.name, account.generation);
+    const failing = books.inFlight > 0 ? await readFailingAdverts(ports, account, nowMs) : null;
+    workOf.set(account.name, { books, failing });
   });
   const bridgeHold = shownHold(budget);
   const isRunning = local?.isRunning();
@@ -62,7 +65,8 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
       ...(saysUnread(bridgeHold, nowMs) ? ['unread', 'poll-failed'] : []),
     ];
     const feeds = feedsOf.get(`${name}/${generation}`) ?? [];
-    return accountStatus(account, { feeds, books: booksOf.get(name) as Books }, { nowMs, explained });
+    const work = workOf.get(name) ?? { books: emptyBooks, failing: null };
+    return accountStatus(account, { feeds, ...work }, { nowMs, explained });
   });
   const { isMore, deadLetters, oldestListedAt } = queue;
   const inFlight = partnerAccounts.reduce((sum, { books }) => sum + books.inFlight, 0);

@@ -23,7 +23,7 @@ interface Entry extends Pick<Finding, 'severity' | 'says'> {
   readonly command?: Remedy;
   readonly page?: string;
   /** Which fact of the account says since when. */
-  readonly since?: 'hold' | 'paused' | 'lastSuccess';
+  readonly since?: 'hold' | 'paused' | 'failing' | 'lastSuccess';
 }
 /** By code; a code that has the entry of another one has its name. */
 type Entries = Readonly<Record<string, Entry | string>>;

@@ -8,7 +8,14 @@ import { sumOf } from '../../../shared/ports/store.ts';
 import { heldMs } from '../account-status.ts';
 import { applicationWords, namesText } from '../errors.ts';
 import { duration } from '../figures.ts';
-import type { AccountStatus, IdleRun, PrintedPause, ResourceFault, Status } from '../printed.ts';
+import type {
+  AccountStatus,
+  FailingAdverts,
+  IdleRun,
+  PrintedPause,
+  ResourceFault,
+  Status,
+} from '../printed.ts';
 
 type Look = (status: Status, options: FindingOptions) => Found | readonly Found[] | false;
 
@@ -182,4 +189,10 @@ export const accountFacts = (account: Named, what: string, { kind }: Pick<Mends,
   changes: changes(account.books?.inFlight ?? 0),
   lag: duration(account.lagSeconds ?? 0),
   refreshTokenExpiresAt: account.refreshTokenExpiresAt,
+  ...(account.failing && { ...account.failing, failing: failingText(account.failing) }),
 });
+
+const failingText = ({ count, isMore, advertId }: FailingAdverts): string =>
+  count > 1 || isMore
+    ? `${count}${isMore ? ' or more' : ''} adverts fail, ${advertId} for the longest`
+    : `advert ${advertId} fails`;

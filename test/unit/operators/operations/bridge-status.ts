@@ -9,7 +9,7 @@ import { feedState, partnerAccount } from '../../../helpers/records.ts';
 
 export const nowMs = Date.parse('2026-11-20T12:00:00Z');
 
-type Rows = 'partnerAccounts' | 'feedStates' | 'budgetStore' | 'activity';
+type Rows = 'partnerAccounts' | 'feedStates' | 'budgetStore' | 'activity' | 'aside' | 'advertHistories';
 /** Of the rows, only what a status reads. */
 export type GivenPorts = Partial<Pick<StatusPorts, 'bookKeeper'>> & {
   readonly [Port in Rows]?: Partial<StatusPorts[Port]>;
@@ -57,6 +57,7 @@ export function statusOf(
       queue: async () => ({ waiting: 0, deadLetters: 0, ...queue }),
     },
     activity: { read: async () => undefined },
+    aside: { failed: async () => [] },
     budgetStore: { read: async () => ({ nextSlotMs: 0, ...(holds && { holds }) }) },
     ...ports,
   };

@@ -17,7 +17,7 @@ import { filled } from '../../../../shared/findings/sentences.ts';
 import { emptyBooks } from '../../../../shared/state/books.ts';
 import type { FeedProblem } from '../../../../shared/state/feed-states.ts';
 import { serviceHold, stopped, tokenHold } from '../../../helpers/holds.ts';
-import { feedProblem, stuckUntil } from '../../../helpers/records.ts';
+import { changedAdvert, feedProblem, stuckUntil } from '../../../helpers/records.ts';
 import { type GivenPorts, type GivenStatus, nowMs, statusOf } from './bridge-status.ts';
 
 const minute = 60_000;
@@ -68,6 +68,27 @@ const booksWith = (inFlight: number, oldestListedAt: string): StatusPorts['bookK
   read: async () => ({ ...emptyBooks, listed: inFlight, inFlight }),
   queue: async () => ({ waiting: inFlight, deadLetters: 0, oldestListedAt }),
 });
+/** Adverts that failed, of which some have a history, and one was listed so long ago. */
+const illAdverts = (ms: number, histories: Record<string, object>, ids = Object.keys(histories)): Given => ({
+  ports: {
+    bookKeeper: {
+      read: async () => ({ ...emptyBooks, listed: ids.length, inFlight: ids.length }),
+      queue: async () => ({ waiting: ids.length, deadLetters: 0 }),
+    },
+    aside: {
+      failed: async () =>
+        ids.map((advertId, index) => {
+          const message = changedAdvert({ advertId, listedAt: at(index === 0 ? -ms : 0) });
+          return { key: { kind: 'aside', name: advertId }, etag: 'x', message } as const;
+        }),
+    },
+    advertHistories: {
+      read: async ({ advertId }) => ({ ...emptyHistory, ...(histories[advertId] ?? expect.fail('unread')) }),
+    },
+  },
+});
+const emptyHistory = { sequence: 1, status: 'active', pending: false, etag: 'absent' } as const;
+const tenIds = Array.from({ length: 10 }, (_, index) => String(index));
 const needy = (kind: string, reason: string = kind): Given => ({
   ...one({ token }),
   feed: {
@@ -112,6 +133,8 @@ const ofAws = (of: ResourceFault['of'], code: string = of): Given => ({
 });
 const noProgress = { problem: stuckUntil(nowMs + 1) };
 
+const ofIll = ['failing attention', /history main 1$/] as const;
+
 /** Every rule, on a bridge with one partner account: what is wrong, the finding, its severity, and what mends it. */
 const rules: readonly [string, Given, string, RegExp | null][] = [
   ['no account', { accounts: [] }, 'no-account note', /connect NAME/],
@@ -154,6 +177,13 @@ const rules: readonly [string, Given, string, RegExp | null][] = [
   ],
   ['one fault for everybody, just now', { holds: [beginning] }, 'held note', /resume --early/],
   ['one fault for the account', one({ holds: [lasting] }), 'held fault', /resume main --early/],
+  ['an advert that fails', illAdverts(2 * minute, { 1: { fault: 'forbidden' } }), ...ofIll],
+  ['an advert that nobody knows any more', illAdverts(2 * minute, { 1: { missingSince: 1 } }), ...ofIll],
+  [
+    'an advert that fails beside one that waits for its last look',
+    illAdverts(2 * minute, { 1: { fault: 'transient' }, 2: {} }),
+    ...ofIll,
+  ],
   ['a paused bridge', { holds: [pause] }, 'operator-paused attention', /resume$/],
   ['a paused account', one({ holds: [pause] }), 'operator-paused attention', /resume main$/],
   ['few changes that wait for long', waiting(5, -minute), 'late fault', /history NAME ADVERT/],
@@ -282,6 +312,33 @@ it.each(rules)('the one finding is right when there is %s', async (_, given, exp
   if (runbook !== null) expect(headings).toContain(runbook);
 });
 
+it.each<[string, Given, RegExp]>([
+  ['one', illAdverts(2 * minute, { 1: { fault: 'forbidden' } }), /^main: advert 1 fails \(forbidden\): each/],
+  [
+    'two',
+    illAdverts(2 * minute, { 1: { missingSince: 1 }, 2: { fault: 'transient' } }),
+    /^main: 2 adverts fail, 1 for the longest \(not-found\): each/,
+  ],
+  [
+    'ten or more',
+    illAdverts(2 * minute, Object.fromEntries(tenIds.map((id) => [id, { fault: 'transient' }]))),
+    /^main: 10 or more adverts fail, 0 for the longest \(transient\): each/,
+  ],
+])('the adverts that fail are named: %s', async (_count, given, says) => {
+  const { findings, line } = await lookAt(given);
+
+  expect(findings[0]).toMatchObject({ says: expect.stringMatching(says), since: at(-2 * minute) });
+  expect(line).toBe('Delivering, but not the adverts that fail.');
+});
+
+it('an account whose every advert fails has one finding', async () => {
+  const { findings } = await lookAt({
+    ...one({ holds: [lasting] }),
+    ...illAdverts(2 * minute, { 1: { fault: 'transient' } }),
+  });
+  expect(findings.map(({ what }) => what)).toEqual(['held']);
+});
+
 it.each([
   [
     'a feed is polled again',
@@ -311,6 +368,11 @@ it.each<[string, Given]>([
     one({ holds: [{ ...tokenHold(nowMs + 1, 'token-not-renewed'), since: nowMs - 1_000 }] }),
   ],
   ['a webhook has just failed', webhook({})],
+  [
+    'an advert has failed for less than two minutes',
+    illAdverts(2 * minute - 1, { 1: { fault: 'transient' } }),
+  ],
+  ['an advert waits for its last look', illAdverts(2 * minute, { 1: {} })],
   ['fewer than four fifths of the events that may wait for a webhook do', backlog(799)],
   ['a refresh token has time enough', unused(1)],
   ['a feed is about to be registered', connected(-59_999)],

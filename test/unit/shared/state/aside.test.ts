@@ -189,6 +189,18 @@ it('messages with a long wait are counted, not those of a wrong clock', async ()
   expect([await aside.countLater('main', nowMs), await aside.count('main')]).toEqual([2, 7]);
 });
 
+it('messages that failed are read by themselves, the next one first', async () => {
+  const { aside } = await asideOf({
+    a: [hold()],
+    b: [hold(), { redriven: true }],
+    c: [hold(wait(nowMs + 2, 5))],
+    d: [hold(wait(nowMs + 1, 5))],
+    e: [hold({ failedAt: 1 })],
+  });
+  expect(lettersOf(await aside.failed('main', 10))).toBe('dce');
+  expect(lettersOf(await aside.failed('main', 2))).toBe('dc');
+});
+
 it.each([
   [100, 1],
   [101, 0],
