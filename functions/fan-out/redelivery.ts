@@ -136,6 +136,7 @@ async function isGivenUp(
     case 'by-tries':
       return tries >= deps.settings.advertTries || (isOld && isOfService(fault));
     case 'by-age':
+      // Rule: age-needs-a-witness
       return isOld && (!isOfService(fault) || hasWitness(deps, head, deps.clock.now() - longestOwnMs));
     // Planted fault: aged-while-paused
     case 'never':

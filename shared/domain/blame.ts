@@ -71,7 +71,7 @@ function paused<T extends Holder>(row: T, fault: BridgeFault, sentAt: number, no
  */
 export function bridgeAfter<T extends Holder>(row: T, answer: Evidence, circuitMs: number, now: number): T {
   const { account, resource, fault, sentAt } = answer;
-  // A token request says nothing about the address of the other requests.
+  // A token request says nothing about the address of the other requests. Rule: tokens-end-no-block
   if (!fault || fault.code === 'not-found') return account === undefined ? row : acquitted(row, sentAt, now);
   if (fault.code === 'rate-limited') return paused(row, fault, sentAt, now);
   const open = row.holds?.find((hold) => hold.kind === 'circuit');
@@ -99,6 +99,7 @@ export function accountAfter<T extends Holder>(row: T, answer: Evidence, now: nu
   const { resource, fault, sentAt } = answer;
   // Planted fault: feed-blames-adverts
   if (!isOfAdvert(resource)) return row;
+  // Rule: good-answer-ends-turns
   if (!fault) return acquitted(row, sentAt, now);
   const isTelling = fault.mayBlame('more');
   const single = blamingHold(row);

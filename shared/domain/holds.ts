@@ -128,6 +128,7 @@ const triedHold = ({ holds }: Holder, { resource, isForTokens }: Asking, now: nu
       !isForTokens &&
       isBlaming(hold) &&
       hold.fault !== 'rate-limited' &&
+      // Rule: feed-goes-on
       (hold.kind !== 'service' || isOfAdvert(resource)) &&
       !isInForce(hold, now) &&
       // Rule: one-trial-at-a-time

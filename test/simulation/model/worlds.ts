@@ -164,7 +164,7 @@ export const worlds = {
     change: strictTokensPlan,
   },
   'bad-for-ever': {
-    says: 'up to four adverts of the only account are refused for ever, beside others or alone: they are given up',
+    says: 'up to four adverts of the only account are refused for ever, and given up; or fail for an hour, and are not',
     oneOf: seldom,
     change: badForEverPlan,
   },
@@ -330,7 +330,10 @@ function refusedLongPlan(plan: Plan, random: Random): Plan {
   return { ...steady, changes, drains, chaosMs, ills: [ill], refusesAlike: true, livesOneBatch };
 }
 
-/** The steady world of one account, in which up to four adverts fail, and then are refused for ever. */
+/**
+ * The steady world of one account, in which up to four adverts fail and then are refused for ever, beside others or alone;
+ * or they alone fail, for longer than they may wait.
+ */
 function badForEverPlan(plan: Plan, random: Random): Plan {
   const steady = steadyPlan(plan, random, ['dune']);
   const advertIds = new Set(
@@ -341,14 +344,34 @@ function badForEverPlan(plan: Plan, random: Random): Plan {
     ...{ key: `change-${advertId}`, account: 'dune', advertId, status: 'new' },
     atMs: fromMs + between(random, 0, 30_000),
   }));
+  const part = { account: 'dune', of: 'adverts', advertIds } as const;
+  const maxAgeMs = 40 * minuteMs;
+  if (random() < 0.4) {
+    const chaosMs = 80 * minuteMs;
+    const ill: Ill = {
+      ...part,
+      key: 'failing',
+      answer: 'status-500',
+      fromMs,
+      untilMs: chaosMs - 5 * minuteMs,
+    };
+    return {
+      ...steady,
+      changes: bad,
+      drains: drainEachMinute(chaosMs),
+      chaosMs,
+      ills: [ill],
+      maxAgeMs,
+      turns: true,
+    };
+  }
   const changes = random() < 0.5 ? bad : [...steady.changes, ...bad];
   const answer = pick<IllAnswer>(random, ['status-400', 'archived', 'status-451', 'wrong-shape']);
-  const part = { account: 'dune', of: 'adverts', advertIds } as const;
   const ills: Ill[] = [
     { ...part, key: 'failing', answer: 'status-500', fromMs, untilMs: turnMs },
     { ...part, key: 'refused', answer, fromMs: turnMs, untilMs: Number.POSITIVE_INFINITY },
   ];
-  return { ...steady, changes, ills, maxAgeMs: 40 * minuteMs };
+  return { ...steady, changes, ills, maxAgeMs };
 }
 
 /** The steady world, in which the service knows no advert for two minutes. */
@@ -455,7 +478,17 @@ function turningPlan(plan: Plan, random: Random): Plan {
   const circuitSeconds = kind === 'trials' ? 60 : pick(random, [60, 300]);
   const lasting = ills.filter((ill) => ill.fromMs < ill.untilMs);
   const livesOneBatch = random() < 0.5;
-  return { ...steady, changes, ills: lasting, circuitSeconds, pollSeconds, turns: true, livesOneBatch };
+  const service = { ...steady.service, tokenLifeMs: random() < 0.5 ? minuteMs : steady.service.tokenLifeMs };
+  return {
+    ...steady,
+    service,
+    changes,
+    ills: lasting,
+    circuitSeconds,
+    pollSeconds,
+    turns: true,
+    livesOneBatch,
+  };
 }
 
 /**

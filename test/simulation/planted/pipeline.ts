@@ -219,6 +219,12 @@ export const plantedInPipeline: Planted = {
       'false',
     ],
     [
+      'age-needs-a-witness',
+      'what may pass is given up by its age only if another advert was answered well',
+      'isOld && (!isOfService(fault) || hasWitness(deps, head, deps.clock.now() - longestOwnMs))',
+      'isOld',
+    ],
+    [
       'failed-leaves-the-queue',
       'what fails a second time waits outside the queue',
       '(isOfService(fault) && (failed ||',

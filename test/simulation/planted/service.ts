@@ -241,6 +241,18 @@ export const plantedInService: Planted = {
       'if (failing.length < 1_000)',
     ],
     [
+      'tokens-end-no-block',
+      'an answer of the token endpoint does not end an address block',
+      'return account === undefined ? row : acquitted(row, sentAt, now);',
+      'return acquitted(row, sentAt, now);',
+    ],
+    [
+      'good-answer-ends-turns',
+      'adverts of an account go on together after a good answer about any of them',
+      'if (!fault) return acquitted(row, sentAt, now);',
+      'if (!fault) return row;',
+    ],
+    [
       'feed-blames-adverts',
       'the answers of a feed say nothing of adverts',
       'if (!isOfAdvert(resource)) return row;',
@@ -262,6 +274,12 @@ export const plantedInService: Planted = {
     ],
   ],
   'shared/domain/holds.ts': [
+    [
+      'feed-goes-on',
+      'the feed of an account goes on while its adverts go one at a time',
+      "(hold.kind !== 'service' || isOfAdvert(resource)) &&",
+      '',
+    ],
     [
       'hold-has-a-length',
       'a hold that lasts for longer than its length, because a clock was set back, is over',
