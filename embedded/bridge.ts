@@ -108,10 +108,11 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
     const isDiskFull = () => state.fullDisk() !== undefined;
     if (!untilIdle) return await pollForEver({ ...poller, isDiskFull }, signal);
     const toDeliver = () => messagesToDeliver(state, clock.now());
+    const failing = () => failedAside(state);
     const pausedUntil = async () => endOfHold(holdOf(await budgetStore.read(), undefined, clock.now()));
     // Each run tries again, however soon it ends.
     await drain.release(clock.now());
-    return await pollUntilIdle({ ...poller, pausedUntil, toDeliver }, signal);
+    return await pollUntilIdle({ ...poller, pausedUntil, toDeliver, failing }, signal);
   } finally {
     await Promise.all(background.map((loop) => loop.stop()));
     await answers.store();
@@ -141,6 +142,15 @@ async function messagesToDeliver(state: EmbeddedState, nowMs: number): Promise<n
     }),
   );
   return excepted.reduce((left, count) => left - count, waiting);
+}
+
+/** Number of messages that failed and wait outside the queue. */
+async function failedAside({ partnerAccounts, aside }: EmbeddedState): Promise<number> {
+  const accounts = await partnerAccounts.list(() => undefined);
+  const failed = await Promise.all(
+    accounts.map(({ name }) => aside.failed(name, undefined, () => undefined)),
+  );
+  return failed.flat().length;
 }
 
 /** Short, because every message and event of a page contains it. */

@@ -45,6 +45,8 @@ export interface UntilIdleDeps extends PollerDeps {
   readonly pausedUntil: () => Promise<number>;
   /** Number of messages, without those of accounts that are stopped or paused by an operator: they wait for a person. */
   readonly toDeliver: () => Promise<number>;
+  /** Number of those that failed and wait outside the queue. */
+  readonly failing: () => Promise<number>;
 }
 
 /** Delay before the next round for a feed that has more pages, or that another process reads now. */
@@ -55,7 +57,10 @@ const failedRoundMs = 1_000;
 /** A run does not wait for a feed or partner account that is paused for longer. */
 const longestPauseMs = 60_000;
 const lookMs = 20;
-/** After this time without any progress, messages that fail again and again are left to a person. */
+/**
+ * After this time without any progress, a run leaves adverts that fail to the next one; if some of their messages are in
+ * the queue just then, it looks for them as long again.
+ */
 const stuckMs = 120_000;
 /** Requests for which the rate budget may be used before a message's next try. */
 const slotsBefore = 30;
@@ -69,12 +74,13 @@ export async function pollUntilIdle(
   deps: UntilIdleDeps,
   signal: AbortSignal,
 ): Promise<BridgeFault | undefined> {
-  const { drain, clock, pausedUntil, toDeliver, settings } = deps;
+  const { drain, clock, pausedUntil, toDeliver, failing, settings } = deps;
   const pollMs = settings.pollSeconds * 1000;
   // The second fetch of an advert, and the wait for the rate budget, which takes minutes at the lowest rates.
   const delaySeconds =
     Math.max(settings.confirmUnavailableSeconds, settings.confirmUnchangedSeconds) +
     slotsBefore / settings.maxRequestsPerSecond;
+  const patienceMs = stuckMs + delaySeconds * 1000;
   let last = { left: -1, at: clock.now() };
 
   /** @returns a fault if the remaining messages fail again and again; undefined at `untilMs`, or when stopped */
@@ -85,7 +91,11 @@ export async function pollUntilIdle(
       if (left <= 0) return 'empty';
       if (now >= untilMs) return undefined;
       if (left !== last.left || (await pausedUntil()) > now) last = { left, at: now };
-      if (now - last.at >= stuckMs + delaySeconds * 1000) {
+      const stillMs = now - last.at;
+      if (stillMs >= patienceMs) {
+        const aside = await failing();
+        if (aside >= left) return 'empty';
+        if (aside > 0 && stillMs < 2 * patienceMs) continue;
         const text = `${left} messages fail again and again; they stay in the queue for the next run`;
         return new BridgeFault('transient', text);
       }

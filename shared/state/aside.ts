@@ -120,8 +120,12 @@ export function createAside(store: Store) {
     },
 
     /** The first of those that failed, or wait for another answer: the one that comes back first is the first. */
-    failed: (partnerAccount: string, limit: number, onUnreadable?: OnUnreadable) =>
-      list(partnerAccount, { after: `${partnerAccount}/t`, limit }, onUnreadable),
+    failed: (partnerAccount: string, limit?: number, onUnreadable?: OnUnreadable) =>
+      list(
+        partnerAccount,
+        { after: `${partnerAccount}/t`, ...(limit !== undefined && { limit }) },
+        onUnreadable,
+      ),
 
     /** Number of those that wait for longer than fan-out lets them wait by itself after a failure. */
     async countLater(partnerAccount: string, nowMs: number): Promise<number> {

@@ -180,7 +180,9 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
     const isIdle = untilIdle && !dryRun && !signal.aborted && undelivered.length === 0;
     if (isIdle) await bridge.idleRuns.end(systemClock.now());
     const { findings } = await look();
-    const failing = findings.filter(({ what, partnerAccount }) => what === 'held' && partnerAccount !== null);
+    const failing = findings.filter(
+      ({ what, partnerAccount }) => partnerAccount !== null && (what === 'held' || what === 'failing'),
+    );
     if (untilIdle && !signal.aborted) for (const { says } of failing) tell(says);
     return { needsPerson: leavesWork(findings) || undelivered.length > 0, stopped: signal.aborted };
   } finally {
