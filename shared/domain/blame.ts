@@ -71,7 +71,8 @@ function paused<T extends Holder>(row: T, fault: BridgeFault, sentAt: number, no
  */
 export function bridgeAfter<T extends Holder>(row: T, answer: Evidence, circuitMs: number, now: number): T {
   const { account, resource, fault, sentAt } = answer;
-  // A token request says nothing about the address of the other requests. Rule: tokens-end-no-block
+  // A token request says nothing about the address of the other requests.
+  // Rule: tokens-end-no-block
   if (!fault || fault.code === 'not-found') return account === undefined ? row : acquitted(row, sentAt, now);
   if (fault.code === 'rate-limited') return paused(row, fault, sentAt, now);
   const open = row.holds?.find((hold) => hold.kind === 'circuit');
