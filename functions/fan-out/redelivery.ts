@@ -128,6 +128,7 @@ async function isGivenUp(
   head: Group[0],
   { fault, tries, isOld }: { readonly fault: BridgeFault; readonly tries: number; readonly isOld: boolean },
 ): Promise<boolean> {
+  if (head.message.believed && isOfService(fault)) return true;
   switch (fault.policy.deadLettered) {
     case 'at-once':
       return true;

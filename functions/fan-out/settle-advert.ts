@@ -88,6 +88,7 @@ async function attempt(
     }
     const isGone =
       settings.confirmUnavailableSeconds === 0 ||
+      message.believed ||
       (await deps.witness.isGone(message, since, fetchDeadlineMs));
     if (!isGone) {
       reportUnwitnessed(deps, message);

@@ -50,6 +50,20 @@ const isPassing = ({ kind }: Hold): boolean => kind !== 'operator' && kind !== '
 const passingOf = (holder: Holder): Holder => withoutHolds(holder, (hold) => !isPassing(hold));
 
 /**
+ * Lets the advert that fails be asked for once more: it is gone, or given up, if the service says so again.
+ *
+ * @returns the number of its messages. @throws {UsageError} for an unknown name
+ */
+export async function believe(
+  { partnerAccounts, aside }: Pick<Bridge, 'partnerAccounts' | 'aside'>,
+  name: string,
+  advertId: string,
+): Promise<number> {
+  await requireKnown(partnerAccounts, name);
+  return aside.believe(name, advertId);
+}
+
+/**
  * Ends the pause. The next run of the drain puts the messages aside back.
  *
  * @param name name of a partner account; undefined: the whole bridge, which keeps pauses of single accounts

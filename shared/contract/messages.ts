@@ -76,6 +76,8 @@ export const changedAdvert = v.object({
   redriven: v.exactOptional(v.literal(true, 'expected true')),
   /** It failed and waited outside the queue: how often, and for how long in all, which no clock that is set can change. */
   failed: v.exactOptional(v.object({ times: wholeNumber(1), waitedMs: v.number() })),
+  /** After it failed, an operator has it tried once more: what the service answers now is believed without a witness. */
+  believed: v.exactOptional(v.literal(true, 'expected true')),
 });
 export type ChangedAdvert = v.InferOutput<typeof changedAdvert>;
 

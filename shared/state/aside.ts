@@ -12,7 +12,15 @@ import { isLasting } from '../domain/clock.ts';
 import type { MessageAside, Settlement, Verdict, WaitingMessage } from '../ports/queue.ts';
 import type { Listing, Row, Store } from '../ports/store.ts';
 import type { QueueFigures } from './books.ts';
-import { type Note, noAccount, putRow, type RowAside, removeFrom, rowOfDeadLetter } from './dead-letters.ts';
+import {
+  keyOfRedriven,
+  type Note,
+  noAccount,
+  putRow,
+  type RowAside,
+  removeFrom,
+  rowOfDeadLetter,
+} from './dead-letters.ts';
 
 /** Fan-out repeats what failed after this time at the latest, unless the service asks for a longer wait. */
 export const longestOwnMs = 900_000;
@@ -158,6 +166,20 @@ export function createAside(store: Store) {
     },
 
     remove: removeFrom(store),
+
+    /** Lets what failed of an advert come back now, for a last try. @returns the number of its messages */
+    async believe(partnerAccount: string, advertId: string): Promise<number> {
+      const failed = await list(partnerAccount, { after: `${partnerAccount}/t` });
+      const chosen = failed.filter(({ message }) => message.advertId === advertId);
+      for (const { key, etag, message } of chosen) {
+        await putRow(store, {
+          key: keyOfRedriven(partnerAccount, etag),
+          value: { message: { ...message, believed: true } },
+        });
+        await store.remove(key, etag);
+      }
+      return chosen.length;
+    },
 
     /** The messages on hold of an advert, oldest first. Only for people's commands: it reads all of the partner account. */
     async ofAdvert(partnerAccount: string, advertId: string): Promise<readonly WaitingMessage[]> {

@@ -7,7 +7,7 @@ import { checked, type OnUnreadable, readRows } from '../contract/checks.ts';
 import { type DeadLetter, deadLetter } from '../contract/messages.ts';
 import { forEachConcurrent } from '../domain/concurrency.ts';
 import type { MessageAside } from '../ports/queue.ts';
-import { type Key, pagesOf, type Row, removedAtOnce, type Store, update } from '../ports/store.ts';
+import { type Etag, type Key, pagesOf, type Row, removedAtOnce, type Store, update } from '../ports/store.ts';
 import { type Counted, countInBooks } from './books.ts';
 
 export interface StoredDeadLetter extends DeadLetter, Pick<MessageAside, 'key' | 'etag'> {
@@ -39,9 +39,18 @@ export const countOfRedriven = ({ message }: Pick<MessageAside, 'message'>): Cou
   { deadLettered: -1 },
 ];
 
-/** The row in which the message of a dead letter waits for the drain, after those on hold. A repeat has the same name. */
-export const rowOfRedriven = ({ etag, message: { failed: _, ...message } }: MessageAside): RowAside => ({
-  key: { kind: 'aside', name: `${message.partnerAccount}/redriven:${etag}` },
+/** Of what an operator sends again: it waits for the drain, after those on hold. A repeat has the same name. */
+export const keyOfRedriven = (partnerAccount: string, etag: Etag): Key => ({
+  kind: 'aside',
+  name: `${partnerAccount}/redriven:${etag}`,
+});
+
+/** The row in which the message of a dead letter waits for the drain. */
+export const rowOfRedriven = ({
+  etag,
+  message: { failed: _, believed: __, ...message },
+}: MessageAside): RowAside => ({
+  key: keyOfRedriven(message.partnerAccount, etag),
   value: { message: { ...message, redriven: true } },
 });
 

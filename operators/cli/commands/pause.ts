@@ -1,5 +1,7 @@
 import * as v from 'valibot';
-import { pause, resume } from '../../operations/pause.ts';
+import { advertId } from '../../../shared/contract/checks.ts';
+import { failed, UsageError } from '../../operations/errors.ts';
+import { believe, pause, resume } from '../../operations/pause.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes } from '../shared/io.ts';
@@ -40,18 +42,28 @@ export const addResume = defineCommand(
     help: `end a pause
 Ends the pause of NAME, or without NAME that of the whole bridge. What waited begins to be published within a
 minute. --early is for when you know that the service is ready: if it is not, it asks for the next pause. Exit
-code 3: the whole bridge is still paused.
+code 3: the whole bridge is still paused. With --advert no pause ends: the advert, which fails alone, is asked for
+once more. If the service says so again, it is gone, or a dead letter.
 
 Examples:
-  $0 resume --early   (the deployed stack)`,
+  $0 resume --early   (the deployed stack)
+  $0 resume main --advert 123 --local .advert-bridge`,
     options: {
       name: optionalName('only this partner account'),
       early: flag(
         'end also a pause that the service asked for, an open circuit, and a pause for a bad token',
       ),
+      advert: option('ID', 'have this advert of NAME tried, and believe the answer', v.optional(advertId)),
     },
   },
-  async ({ target, options: { name, early }, report, command }) => {
+  async ({ target, options: { name, early, advert }, report, command }) => {
+    if (advert !== undefined) {
+      if (name === undefined || early) throw new UsageError('--advert needs NAME, and goes without --early');
+      const messages = await withBridge(target, (bridge) => believe(bridge, name, advert));
+      if (messages === 0) throw failed('not-failing', { name, advert }, { command });
+      const soon = `Advert ${advert} is tried again within a minute, and the answer is believed.`;
+      return report({ partnerAccount: name, advertId: advert, messages }, soon);
+    }
     const resumed = await withBridge(target, (bridge) => resume(bridge, name, { early }));
     const { ended, servicePauseUntil, circuitEnded, accountHoldsEnded, stillPaused, stillHeldUntil } =
       resumed;

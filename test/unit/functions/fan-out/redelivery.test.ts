@@ -366,6 +366,8 @@ interface Given {
   /** Since the queue accepted it. */
   readonly ageMs?: number;
   readonly failed?: { readonly times: number; readonly waitedMs: number };
+  /** An operator has it tried for the last time. */
+  readonly believed?: true;
   readonly isAlike?: boolean;
   /** Whether another advert is answered well; null if that cannot be found out. Default: true */
   readonly isOtherWell?: boolean | null;
@@ -389,6 +391,7 @@ async function failing(code: FaultKind, details: Details, given: Given = {}) {
     receives = 1,
     ageMs = 0,
     failed,
+    believed,
     isAlike = false,
     isOtherWell = true,
     settings,
@@ -401,7 +404,10 @@ async function failing(code: FaultKind, details: Details, given: Given = {}) {
     ...{ id: 'x', position: '1', receives: received, sentAt: world.clock.now() - age },
     message: changedAdvert({ ...key, correlationId: 'page-1', ...message }),
   });
-  const group: Group = [of(failed ? { failed } : {}, receives, ageMs), of({}, 50)];
+  const group: Group = [
+    of({ ...(failed && { failed }), ...(believed && { believed }) }, receives, ageMs),
+    of({}, 50),
+  ];
   const asked: unknown[] = [];
   const deps: AdvertDeps = {
     ...{ ...world.fanOutDeps, random: () => chance },
@@ -453,6 +459,13 @@ it.each<[FaultKind, Details, boolean, Given]>([
   ['forbidden', of(403), true, { failed: waited(dayMs), isOtherWell: false }],
   ['forbidden', of(403), false, { failed: waited(soon), isOtherWell: false }],
   ['forbidden', of(403), false, { failed: waited(dayMs), isAlike: true }],
+  ['transient', of(500), true, { believed: true, isOtherWell: false }],
+  ['transient', of(500), true, { believed: true, isAlike: true }],
+  ['forbidden', of(403), true, { believed: true, isOtherWell: false }],
+  ['forbidden', of(403), false, { believed: true, isUncountable: true }],
+  ['transient', {}, false, { believed: true }],
+  ['rate-limited', of(429), false, { believed: true }],
+  ['paused', {}, false, { believed: true }],
   ['forbidden', of(403), true, refusedFor(dayMs, 96)],
   ['forbidden', of(403), false, refusedFor(soon, 96)],
   // Less than a quarter of an hour between two tries: a clock is ahead.

@@ -399,20 +399,22 @@ it.each([
   expect(world.observer.lines).toMatchObject([{ level: 'warn', fields }]);
 });
 
-it.each<[string, boolean | 'alone', number, object]>([
+it.each<[string, boolean | 'alone' | 'by operator', number, object]>([
   ['with a witness', true, 30, done('unavailable')],
   ['alone, and is looked at an hour later', 'alone', 30, { kind: 'hold', wait: { forMs: 3_600_000 } }],
   ['at once without a confirmation', false, 0, done('unavailable')],
+  ['because an operator believes it', 'by operator', 30, done('unavailable')],
 ])('a missing advert is published as gone %s', async (_how, believed, confirmUnavailableSeconds, verdict) => {
   await storeRow({ ...published(1, 'active'), ...failed, missingSince: now() - 30_000 });
   world.service.remove('1');
-  isGone = believed;
-  const [head, other] = [delivery(), delivery()];
+  const isByOperator = believed === 'by operator';
+  isGone = isByOperator ? false : believed;
+  const [head, other] = [delivery(isByOperator ? { believed: true } : {}), delivery()];
 
   const verdicts = await settle({ confirmUnavailableSeconds }, head, other);
 
   expect(verdicts).toMatchObject([verdict, done('coalesced')]);
-  const asked = confirmUnavailableSeconds > 0 ? ['gone 1 10000'] : [];
+  const asked = confirmUnavailableSeconds > 0 && !isByOperator ? ['gone 1 10000'] : [];
   expect(steps).toEqual(['read', 'fetch', ...asked, 'write 2 pending', 'publish 2', 'write 2']);
   const { envelope: _event, ...stored } = (await row()) ?? {};
   const { key: by } = head.message;

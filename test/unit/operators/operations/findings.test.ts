@@ -133,7 +133,7 @@ const ofAws = (of: ResourceFault['of'], code: string = of): Given => ({
 });
 const noProgress = { problem: stuckUntil(nowMs + 1) };
 
-const ofIll = ['failing attention', /history main 1$/] as const;
+const ofIll = ['failing attention', /resume main --advert 1$/] as const;
 
 /** Every rule, on a bridge with one partner account: what is wrong, the finding, its severity, and what mends it. */
 const rules: readonly [string, Given, string, RegExp | null][] = [

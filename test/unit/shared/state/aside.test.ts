@@ -201,6 +201,31 @@ it('messages that failed are read by themselves, the next one first', async () =
   expect(lettersOf(await aside.failed('main', 2))).toBe('dc');
 });
 
+it('messages of an advert that failed come back for a last try', async () => {
+  const { store, aside } = await asideOf({
+    a: [hold(), { advertId: '7' }],
+    b: [hold(wait(nowMs + 2, 5)), { advertId: '7' }],
+    c: [hold({ failedAt: 1 }), { advertId: '7', failed: { times: 2, waitedMs: 3 } }],
+    d: [hold(wait(nowMs + 1, 5)), { advertId: '77' }],
+  });
+
+  expect(await aside.believe('main', '7')).toBe(2);
+  expect(await aside.believe('main', '8')).toBe(0);
+
+  const due = await aside.due('main', { nowMs, most: 10 });
+  expect(lettersOf(due)).toMatch(/^a(bc|cb)$/);
+  const believed = due.map(({ message }) => [message.correlationId, message.believed, message.failed?.times]);
+  expect(new Set(believed)).toEqual(
+    new Set([
+      ['a', undefined, undefined],
+      ['b', true, 1],
+      ['c', true, 3],
+    ]),
+  );
+  expect(lettersOf(await aside.failed('main'))).toBe('d');
+  expect((await store.list('aside', {})).length).toBe(4);
+});
+
 it.each([
   [100, 1],
   [101, 0],

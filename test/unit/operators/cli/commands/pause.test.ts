@@ -2,6 +2,7 @@ import { userInfo } from 'node:os';
 import { expect, it } from 'vitest';
 import { toInstant } from '../../../../../shared/domain/clock.ts';
 import { holdBridge, serviceHold, stopped, tokenHold } from '../../../../helpers/holds.ts';
+import { settlement } from '../../../../helpers/records.ts';
 import { startConnected } from '../local-bridge.ts';
 
 it('pause holds back the feed until resume, and status shows its details', async () => {
@@ -154,4 +155,33 @@ it('poll ends with 1, reason and remedy when the service does not answer', async
     exitCode: 1,
     stdout: expect.stringContaining('transient'),
   });
+});
+
+it('resume lets an advert that fails be tried for the last time', async () => {
+  const { run, runUntilIdle, sandbox, inState } = await startConnected();
+  const [advertId = ''] = sandbox.control.createAdverts(1);
+  sandbox.control.faults.add({ kind: 'status', status: 500, endpoint: 'advert', advertId });
+  await run('poll');
+  await inState(async ({ queue }) => {
+    const [delivery] = await queue.receive({ maxGroups: 1, maxPerGroup: 1, visibilityMs: 60_000 });
+    const wait = { dueMs: Date.now() + 3_600_000, forMs: 3_600_000 };
+    await queue.settle([settlement(delivery, { kind: 'hold', wait })]);
+  });
+
+  const resumed = await run(`resume main --advert ${advertId} --json`);
+
+  expect(JSON.parse(resumed.stdout)).toEqual({ partnerAccount: 'main', advertId, messages: 1 });
+  expect(await runUntilIdle()).toMatchObject({ exitCode: 3 });
+  const { stdout } = await run('dead-letters list --json');
+  expect(JSON.parse(stdout).deadLetters).toMatchObject([{ advertId, fault: 'transient' }]);
+});
+
+it.each([
+  ['main --advert 1', 1, 'no change of advert 1 has failed and waits'],
+  ['--advert 1', 2, '--advert needs NAME'],
+  ['main --advert 1 --early', 2, '--advert needs NAME'],
+  ['nobody --advert 1', 2, 'no such partner account'],
+])('resume %s says why it cannot', async (args, exitCode, says) => {
+  const { run } = await startConnected();
+  expect(await run(`resume ${args}`)).toMatchObject({ exitCode, stderr: expect.stringContaining(says) });
 });
