@@ -28,10 +28,7 @@ export interface Evidence {
 
 /** After this many different adverts of an account have failed, its adverts are asked for one at a time. */
 const manyAdverts = 3;
-/**
- * The time from the answer to one of them until the request for the next: this part of the time since they began to go one
- * at a time, so that a few refused ones are soon over and many do not fill a blocked address; and its maximum, ms.
- */
+/** Between two of them: this part of the time in which they have gone one at a time (decision 9), and its maximum, ms. */
 const [gapPart, mostGapMs] = [1 / 20, 5_000];
 /** The first pause, doubled each time up to the longest, ms; the service may ask for a longer one. */
 const [firstPauseMs, longestPauseMs] = [1_000, 60_000];
