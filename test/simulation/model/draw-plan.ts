@@ -27,6 +27,8 @@ export type Plan = ReturnType<typeof planWithDefaults> & {
   readonly tokenEnds?: readonly (AccountMoment & { readonly diesUnnamed: boolean })[];
   /** The answers change from one kind to another; how many are given up and sent into a block is counted. */
   readonly turns?: boolean;
+  /** An operator has the answers about some adverts that fail believed. */
+  readonly beliefs?: readonly Moment[];
   /** Workers that end after a batch, as a function does that idles out before the next one. */
   readonly livesOneBatch?: boolean;
   /** An account with so many changes at once that they take minutes. */

@@ -371,7 +371,8 @@ function badForEverPlan(plan: Plan, random: Random): Plan {
     { ...part, key: 'failing', answer: 'status-500', fromMs, untilMs: turnMs },
     { ...part, key: 'refused', answer, fromMs: turnMs, untilMs: Number.POSITIVE_INFINITY },
   ];
-  return { ...steady, changes, ills, maxAgeMs };
+  const beliefs = random() < 0.5 ? [{ key: 'belief', atMs: between(random, 7, 18) * minuteMs }] : [];
+  return { ...steady, changes, ills, maxAgeMs, beliefs };
 }
 
 /** The steady world, in which the service knows no advert for two minutes. */

@@ -2,7 +2,7 @@
  * The people around the bridge: users who revoke, persons who connect, forget and give away accounts, and operators who
  * pause, resume, redrive and read again.
  */
-import { pause, resume } from '../../../operators/operations/pause.ts';
+import { believe, pause, resume } from '../../../operators/operations/pause.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
 import { BridgeFault } from '../../../shared/domain/faults.ts';
 import { blamingHold, endOfHold } from '../../../shared/domain/holds.ts';
@@ -164,6 +164,16 @@ export function createPeople({ world, stages, auditor, random }: PeopleDeps) {
     if (redriven.length > 0) world.coverage.count('queue: redriven');
   }
 
+  /** Of the adverts that fail. */
+  async function believeSome(share: number): Promise<void> {
+    for (const account of world.plan.accounts) {
+      const failed = await state.aside.failed(account);
+      const chosen = new Set(failed.map(({ message }) => message.advertId).filter(() => random() < share));
+      for (const advertId of chosen) await believe(bridge, account, advertId);
+      if (chosen.size > 0) world.coverage.count('operator: believes');
+    }
+  }
+
   async function drop(): Promise<void> {
     const chosen = await state.deadLetters.list();
     await state.deadLetters.drop(chosen);
@@ -228,6 +238,7 @@ export function createPeople({ world, stages, auditor, random }: PeopleDeps) {
     leave,
     readAgain,
     redrive,
+    believe: believeSome,
     drop,
     revoke,
     narrow,

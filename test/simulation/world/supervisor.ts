@@ -112,6 +112,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     planned(plan.resyncs, ({ key, account, backMs }) => quietly(people.readAgain(key, account, backMs)));
     planned(plan.audits, ({ key, account }) => quietly(auditor.run(key, account)));
     planned(plan.redrives, () => quietly(people.redrive(0.6)));
+    planned(plan.beliefs ?? [], () => quietly(people.believe(0.6)));
     planned(plan.revocations, ({ account, backMs, isOfScope }) => {
       if (isOfScope) people.narrow(account);
       else revoke(account);
