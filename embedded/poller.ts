@@ -57,6 +57,8 @@ const failedRoundMs = 1_000;
 /** A run does not wait for a feed or partner account that is paused for longer. */
 const longestPauseMs = 60_000;
 const lookMs = 20;
+/** Looking for what failed reads a row of each. */
+const failingLookMs = 1_000;
 /**
  * After this time without any progress, a run leaves adverts that fail to the next one; if some of their messages are in
  * the queue just then, it looks for them as long again.
@@ -95,7 +97,10 @@ export async function pollUntilIdle(
       if (stillMs >= patienceMs) {
         const aside = await failing();
         if (aside >= left) return 'empty';
-        if (aside > 0 && stillMs < 2 * patienceMs) continue;
+        if (aside > 0 && stillMs < 2 * patienceMs) {
+          await clock.sleep(failingLookMs, signal);
+          continue;
+        }
         const text = `${left} messages fail again and again; they stay in the queue for the next run`;
         return new BridgeFault('transient', text);
       }

@@ -169,7 +169,7 @@ export function createAside(store: Store) {
 
     /** Lets what failed of an advert come back now, for a last try. @returns the number of its messages */
     async believe(partnerAccount: string, advertId: string): Promise<number> {
-      const failed = await list(partnerAccount, { after: `${partnerAccount}/t` });
+      const failed = await list(partnerAccount, { after: `${partnerAccount}/t` }, () => undefined);
       const chosen = failed.filter(({ message }) => message.advertId === advertId);
       for (const { key, etag, message } of chosen) {
         await putRow(store, {
