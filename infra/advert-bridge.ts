@@ -206,8 +206,8 @@ export class AdvertBridge extends Construct {
       .combine(grant(['scheduler:GetSchedule'], schedules))
       .combine(grant(['lambda:GetFunctionConcurrency'], functions))
       .combine(grant(unnamed, ['*']))
-      .combine(grant(['dynamodb:DescribeTable'], tables))
-      .combine(this.tables.feedState.grant(grantee, 'dynamodb:Query', 'dynamodb:GetItem'));
+      .combine(grant(['dynamodb:DescribeTable', 'dynamodb:GetItem'], tables))
+      .combine(this.tables.feedState.grant(grantee, 'dynamodb:Query'));
   }
 
   /** No role may use a key that only an Aspect knows: AWS would deny every call, or lose what it could not encrypt. */

@@ -2,7 +2,7 @@
 import { objectKeyOf } from '../../shared/domain/advert-event.ts';
 import type { FaultKind } from '../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
-import type { AdvertHistories } from '../../shared/state/advert-histories.ts';
+import type { AdvertHistories, AdvertRow } from '../../shared/state/advert-histories.ts';
 import type { Aside } from '../../shared/state/aside.ts';
 import type { FailingAdverts } from './printed.ts';
 
@@ -25,7 +25,9 @@ export async function readFailingAdverts(
   const firstOf = new Map(messages.toReversed().map((message) => [objectKeyOf(message), message]));
   const all = await Promise.all(
     [...firstOf].map(async ([advertId, message]) => {
-      const { fault, missingSince } = (await advertHistories.read(message).catch(() => undefined)) ?? {};
+      // A damaged row, or one that a role may not read, hides no failure.
+      const read = advertHistories.read(message).catch((): Partial<AdvertRow> => ({ fault: 'unknown' }));
+      const { fault, missingSince } = (await read) ?? {};
       // Neither: what was published as gone without a witness waits for a last look.
       const shown = fault ?? (missingSince === undefined ? undefined : ('not-found' satisfies FaultKind));
       return shown === undefined ? [] : [{ advertId, fault: shown, since: message.listedAt }];

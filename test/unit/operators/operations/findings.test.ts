@@ -69,7 +69,11 @@ const booksWith = (inFlight: number, oldestListedAt: string): StatusPorts['bookK
   queue: async () => ({ waiting: inFlight, deadLetters: 0, oldestListedAt }),
 });
 /** Adverts that failed, of which some have a history, and one was listed so long ago. */
-const illAdverts = (ms: number, histories: Record<string, object>, ids = Object.keys(histories)): Given => ({
+const illAdverts = (
+  ms: number,
+  histories: Record<string, object | 'denied'>,
+  ids = Object.keys(histories),
+): Given => ({
   ports: {
     bookKeeper: {
       read: async () => ({ ...emptyBooks, listed: ids.length, inFlight: ids.length }),
@@ -83,7 +87,11 @@ const illAdverts = (ms: number, histories: Record<string, object>, ids = Object.
         }),
     },
     advertHistories: {
-      read: async ({ advertId }) => ({ ...emptyHistory, ...(histories[advertId] ?? expect.fail('unread')) }),
+      async read({ advertId }) {
+        const history = histories[advertId] ?? expect.fail('unread');
+        if (history === 'denied') throw new Error('AccessDeniedException');
+        return { ...emptyHistory, ...history };
+      },
     },
   },
 });
@@ -184,6 +192,7 @@ const rules: readonly [string, Given, string, RegExp | null][] = [
     illAdverts(2 * minute, { 1: { fault: 'transient' }, 2: {} }),
     ...ofIll,
   ],
+  ['an advert that fails, whose history is not shown', illAdverts(2 * minute, { 1: 'denied' }), ...ofIll],
   ['a paused bridge', { holds: [pause] }, 'operator-paused attention', /resume$/],
   ['a paused account', one({ holds: [pause] }), 'operator-paused attention', /resume main$/],
   ['few changes that wait for long', waiting(5, -minute), 'late fault', /history NAME ADVERT/],
