@@ -58,6 +58,14 @@ export async function deliver(deployment: Deployment, expected: number): Promise
   assert.equal(subscriber.received.length - before, expected, 'events that the subscriber received');
 }
 
-/** Waits until no message is in the queue or aside, including messages that are retried after a fault. */
-export const settled = ({ status }: AdvertBridge): Promise<boolean> =>
-  until('no message waits', async () => (await status()).queue.waiting === 0, { withinMs: 180_000 });
+/**
+ * Waits until no message is in the queue or aside, including messages that are retried after a fault.
+ *
+ * @throws {Error} with the status when it does not in time
+ */
+export async function settled({ status }: AdvertBridge): Promise<void> {
+  const isSettled = async () => (await status()).queue.waiting === 0;
+  await until('no message waits', isSettled, { withinMs: 180_000 }).catch(async (error: Error) => {
+    throw new Error(`${error.message}: ${JSON.stringify(await status())}`);
+  });
+}
