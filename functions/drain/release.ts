@@ -41,6 +41,7 @@ const nothing: Released = { count: 0, triesOne: false };
 export function createRelease(deps: ReleaseDeps): (untilMs: number) => Promise<void> {
   const { partnerAccounts, aside, queue, budgetStore, observer, clock, settings } = deps;
   // Half of what is fetched until the next step, of all accounts together, because new changes wait behind them.
+  // Rule: half-of-the-rate
   const atOnce = Math.ceil((settings.maxRequestsPerSecond * stepMs) / 2_000);
 
   /** When the run began in which an account whose last adverts all failed had its last try. */

@@ -149,6 +149,27 @@ export function checkRefusals(world: SimWorld): void {
   history.violated({ invariant: 'nobody-delays-another', message });
 }
 
+/** From a poll until an event, where what comes back takes half of the rate, in steps of five seconds. */
+const besideReturnMs = 15_000;
+
+/** Checks `nobody-delays-another` beside accounts that come back from a pause, and that they are done as soon as they can. */
+export function checkReturn(world: SimWorld, returnMs: number): void {
+  const { plan, history, service } = world;
+  const violated = (message: string) => history.violated({ invariant: 'nobody-delays-another', message });
+  const isLive = (subject: string) => subject.startsWith('dune/');
+  const isThen = ({ visibleAt }: { readonly visibleAt: number }) => visibleAt >= epochMs + returnMs;
+  const longest = Math.max(0, ...delaysOf(world, isLive, isThen));
+  if (longest > 1_000 * plan.pollSeconds + besideReturnMs)
+    violated(`beside accounts that come back from a pause, a change is published after ${longest} ms`);
+  const returning = service.changes.filter((change) => !isLive(subjectOf(change)));
+  // The next run of the drain puts them back, at half of the rate.
+  const mostMs = minuteMs + (2_000 * returning.length) / plan.requestsPerSecond + minuteMs;
+  const latest = Math.max(0, ...delaysOf(world, (subject) => !isLive(subject)));
+  const since = Math.min(...returning.map(({ visibleAt }) => visibleAt));
+  if (latest > epochMs + returnMs - since + mostMs)
+    violated(`what comes back from a pause is published ${latest} ms after it changed`);
+}
+
 /** Checks `nobody-delays-another` beside a backlog of one account. */
 export function checkBacklog(world: SimWorld, account: string): void {
   const { plan, history } = world;

@@ -33,6 +33,8 @@ export type Plan = ReturnType<typeof planWithDefaults> & {
   readonly livesOneBatch?: boolean;
   /** An account with so many changes at once that they take minutes. */
   readonly backlogOf?: string;
+  /** When all accounts but `dune` come back from a pause, with many messages aside. */
+  readonly returnMs?: number;
   /** The service answers so many requests of each minute, which begins so long after the drains. It may say how long to wait. */
   readonly quota?: { readonly requests: number; readonly phaseMs: number; readonly isTold: boolean };
   /** So long after the feed lists a change, its advert is still answered as before. */

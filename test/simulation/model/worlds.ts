@@ -168,6 +168,11 @@ export const worlds = {
     oneOf: seldom,
     change: badForEverPlan,
   },
+  return: {
+    says: 'three accounts with ninety-five messages each come back from a pause, beside the live changes of another',
+    oneOf: seldom,
+    change: returnPlan,
+  },
 } as const satisfies Record<string, World>;
 
 export type WorldName = keyof typeof worlds;
@@ -245,6 +250,27 @@ function illPlan(plan: Plan, random: Random, illness: Illness): Plan {
     change.atMs < untilMs;
   const healthy = { ...steady, changes: [...steady.changes.filter((one) => !isStill(one)), ...ofIll] };
   return { ...healthy, ills, healthy };
+}
+
+/** The steady world, in which accounts are paused when many of their changes have been listed. */
+function returnPlan(plan: Plan, random: Random): Plan {
+  const steady = steadyPlan(plan, random);
+  const fromMs = 3 * minuteMs + 1_000 * steady.pollSeconds + 5_000;
+  const resumedMs = between(random, 3, 6) * minuteMs;
+  const paused = steady.accounts.filter((account) => account !== 'dune');
+  // As many as are read ahead.
+  const many = paused.flatMap((account) =>
+    Array.from({ length: 95 }, (_, index) => ({
+      ...{ key: `many-${account}-${index}`, atMs: 3 * minuteMs, account },
+      ...{ advertId: String(1_000 + index), status: 'new' },
+    })),
+  );
+  const operatorPauses = paused.map((account) => ({
+    ...{ key: `pause-${account}`, atMs: fromMs, account },
+    ...{ forMs: undefined, resumedMs, early: false },
+  }));
+  const changes = [...steady.changes.filter(({ account }) => account === 'dune'), ...many];
+  return { ...steady, changes, operatorPauses, returnMs: fromMs + resumedMs };
 }
 
 /** The steady world with 2,000 changes of one account in its third minute. */

@@ -355,6 +355,12 @@ export const plantedInPipeline: Planted = {
       'if (hold) return;\n        names = await step(names, begunMs);',
     ],
     [
+      'half-of-the-rate',
+      'what comes back from a pause leaves room for new changes',
+      'Math.ceil((settings.maxRequestsPerSecond * stepMs) / 2_000)',
+      '10_000',
+    ],
+    [
       'few-put-back',
       'where the last adverts of an account all failed, one of those aside tries again each minute',
       'most: triesOne ? 1 : limit }',

@@ -1,6 +1,6 @@
 /** One run: takes a seed, and returns the violations. */
 import { checkAuthorizations } from '../checks/authorizations.ts';
-import { checkBacklog, checkBeside, checkRefusals, checkRequests } from '../checks/beside.ts';
+import { checkBacklog, checkBeside, checkRefusals, checkRequests, checkReturn } from '../checks/beside.ts';
 import { checkBooks } from '../checks/books.ts';
 import { checkEvents } from '../checks/events.ts';
 import { checkHistories } from '../checks/histories.ts';
@@ -54,6 +54,7 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
   coverage.count(`world: ${plan.world ?? 'ordinary'}`);
   if (plan.advertLagMs !== undefined || plan.goneLong) checkLatest(world);
   if (plan.backlogOf !== undefined) checkBacklog(world, plan.backlogOf);
+  if (plan.returnMs !== undefined) checkReturn(world, plan.returnMs);
   if (plan.renewals) checkRenewals(world);
   if (plan.turns) checkTurns(world);
   if (plan.healthy) checkBeside(world, await live(plan.healthy, { ...options, isTraced: false }));
