@@ -22,19 +22,20 @@ export async function readFailingAdverts(
 ): Promise<FailingAdverts | null> {
   const rows = await aside.failed(name, readAtMost, () => undefined);
   const messages = rows.flatMap(({ message }) => (message.generation === generation ? [message] : []));
-  const firstOf = new Map(messages.toReversed().map((message) => [objectKeyOf(message), message]));
   const all = await Promise.all(
-    [...firstOf].map(async ([advertId, message]) => {
+    messages.map(async (message) => {
       // A damaged row, or one that a role may not read, hides no failure.
       const read = advertHistories.read(message).catch((): Partial<AdvertRow> => ({ fault: 'unknown' }));
       const { fault, missingSince } = (await read) ?? {};
       // Neither: what was published as gone without a witness waits for a last look.
       const shown = fault ?? (missingSince === undefined ? undefined : ('not-found' satisfies FaultKind));
+      const advertId = objectKeyOf(message);
       return shown === undefined ? [] : [{ advertId, fault: shown, since: message.listedAt }];
     }),
   );
   const failing = all.flat();
   const [oldest] = failing.toSorted((a, b) => Date.parse(a.since) - Date.parse(b.since));
   if (!oldest || nowMs - Date.parse(oldest.since) < failingMs) return null;
-  return { count: failing.length, isMore: rows.length === readAtMost, ...oldest };
+  const count = new Set(failing.map(({ advertId }) => advertId)).size;
+  return { count, isMore: rows.length === readAtMost, ...oldest };
 }

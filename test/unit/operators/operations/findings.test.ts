@@ -10,6 +10,8 @@ import {
 import type { ResourceFault, Status } from '../../../../operators/operations/printed.ts';
 import type { StatusPorts } from '../../../../operators/operations/status.ts';
 import { ShapeError } from '../../../../shared/contract/checks.ts';
+import type { ChangedAdvert } from '../../../../shared/contract/messages.ts';
+import type { Hold } from '../../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import type { AlarmName } from '../../../../shared/findings/finding.ts';
 import problems from '../../../../shared/findings/problems.json' with { type: 'json' };
@@ -68,11 +70,15 @@ const booksWith = (inFlight: number, oldestListedAt: string): StatusPorts['bookK
   read: async () => ({ ...emptyBooks, listed: inFlight, inFlight }),
   queue: async () => ({ waiting: inFlight, deadLetters: 0, oldestListedAt }),
 });
+interface IllAdverts {
+  readonly ids?: readonly string[];
+  readonly change?: Partial<ChangedAdvert>;
+}
 /** Adverts that failed, of which some have a history, and one was listed so long ago. */
 const illAdverts = (
   ms: number,
   histories: Record<string, object | 'denied'>,
-  ids = Object.keys(histories),
+  { ids = Object.keys(histories), change = {} }: IllAdverts = {},
 ): Given => ({
   ports: {
     bookKeeper: {
@@ -82,7 +88,7 @@ const illAdverts = (
     aside: {
       failed: async () =>
         ids.map((advertId, index) => {
-          const message = changedAdvert({ advertId, listedAt: at(index === 0 ? -ms : 0) });
+          const message = changedAdvert({ advertId, listedAt: at(index === 0 ? -ms : 0), ...change });
           return { key: { kind: 'aside', name: advertId }, etag: 'x', message } as const;
         }),
     },
@@ -329,6 +335,11 @@ it.each<[string, Given, RegExp]>([
     /^main: 2 adverts fail, 1 for the longest \(not-found\): each/,
   ],
   [
+    'one, listed twice',
+    illAdverts(2 * minute, { 1: { fault: 'forbidden' } }, { ids: ['1', '1'] }),
+    /^main: advert 1 fails \(forbidden\): each/,
+  ],
+  [
     'ten or more',
     illAdverts(2 * minute, Object.fromEntries(tenIds.map((id) => [id, { fault: 'transient' }]))),
     /^main: 10 or more adverts fail, 0 for the longest \(transient\): each/,
@@ -340,12 +351,20 @@ it.each<[string, Given, RegExp]>([
   expect(line).toBe('Delivering, but not the adverts that fail.');
 });
 
-it('an account whose every advert fails has one finding', async () => {
+it.each<[string, Hold, string]>([
+  ['fails', { ...lasting, until: nowMs - 1 }, 'held'],
+  ['waits for a person', pause, 'operator-paused'],
+])('an account whose every advert %s has one finding', async (_how, hold, expected) => {
   const { findings } = await lookAt({
-    ...one({ holds: [lasting] }),
+    ...one({ holds: [hold] }),
     ...illAdverts(2 * minute, { 1: { fault: 'transient' } }),
   });
-  expect(findings.map(({ what }) => what)).toEqual(['held']);
+  expect(findings.map(({ what }) => what)).toEqual([expected]);
+});
+
+it('only the rows of accounts with changes in flight are read', async () => {
+  const { findings } = await lookAt({ ports: { aside: { failed: () => expect.fail('read') } } });
+  expect(findings).toEqual([]);
 });
 
 it.each([
@@ -382,6 +401,10 @@ it.each<[string, Given]>([
     illAdverts(2 * minute - 1, { 1: { fault: 'transient' } }),
   ],
   ['an advert waits for its last look', illAdverts(2 * minute, { 1: {} })],
+  [
+    'an advert of a former user fails',
+    illAdverts(2 * minute, { 1: { fault: 'forbidden' } }, { change: { generation: 7 } }),
+  ],
   ['fewer than four fifths of the events that may wait for a webhook do', backlog(799)],
   ['a refresh token has time enough', unused(1)],
   ['a feed is about to be registered', connected(-59_999)],

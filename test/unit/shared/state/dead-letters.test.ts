@@ -37,7 +37,7 @@ it('dead letters without a message differ by advert, fault and reason', () => {
 it('a redriven message has its own row aside, as one that has not failed', () => {
   const failed = { times: 3, waitedMs: 7 };
   const key = { kind: 'dead', name: 'main/1' } as const;
-  expect(rowOfRedriven({ key, etag: 'e', message: { ...message, failed } })).toEqual({
+  expect(rowOfRedriven({ key, etag: 'e', message: { ...message, failed, believed: true } })).toEqual({
     key: { kind: 'aside', name: 'main/redriven:e' },
     value: { message: { ...message, redriven: true } },
   });
