@@ -6,7 +6,7 @@ const latencyMs = 20;
 const concurrencies = [10, 50, 200];
 /** Issue targets hold for the default of a busy bridge; other concurrencies are for comparison. */
 const judgedConcurrency = 50;
-const minSpeed = 0.9;
+const minSpeed = 0.95;
 const maxMb = 200;
 
 interface Round {
