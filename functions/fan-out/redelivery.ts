@@ -80,7 +80,7 @@ export async function afterFault(
   const about = { partnerAccount, advertId: objectKeyOf(head.message), correlationId };
   const fields = { ...about, ...reported, error: fault.cause };
   // If the row could not be written, the message comes back: without either, nothing would show that the advert was listed.
-  if (tries !== undefined && (await isGivenUp(deps, head, { fault, tries, isOld }).catch(() => false))) {
+  if (tries !== undefined && (await isGivenUp(deps, group, { fault, tries, isOld }).catch(() => false))) {
     observer.error('message dead-lettered', fields);
     const deadLetter = deadLetterOf(head, reported, clock.now());
     // The others go back without a delay, even if they were received often: with one, only one of them would leave the
@@ -122,13 +122,16 @@ export async function afterFault(
   return sendBack(group, delayMs, random);
 }
 
+/** An operator has the answer believed. */
+export const isBelieved = (group: Group): boolean => group.some(({ message }) => message.believed === true);
+
 /** Whether the message is given up after so many tries. @param isOld it has waited for as long as any may */
 async function isGivenUp(
   deps: AdvertDeps,
-  head: Group[0],
+  group: Group,
   { fault, tries, isOld }: { readonly fault: BridgeFault; readonly tries: number; readonly isOld: boolean },
 ): Promise<boolean> {
-  if (head.message.believed && isOfService(fault)) return true;
+  if (isBelieved(group) && isOfService(fault)) return true;
   switch (fault.policy.deadLettered) {
     case 'at-once':
       return true;
@@ -138,7 +141,7 @@ async function isGivenUp(
       return tries >= deps.settings.advertTries || (isOld && isOfService(fault));
     case 'by-age':
       // Rule: age-needs-a-witness
-      return isOld && (!isOfService(fault) || hasWitness(deps, head, deps.clock.now() - longestOwnMs));
+      return isOld && (!isOfService(fault) || hasWitness(deps, group[0], deps.clock.now() - longestOwnMs));
     // Planted fault: aged-while-paused
     case 'never':
       return false;
@@ -153,10 +156,11 @@ const hasWitness = ({ witness, clock, settings }: AdvertDeps, { message }: Group
   witness.isOtherWell(message, since, clock.now() + Math.min(witnessMs, settings.fetchMs));
 
 /**
- * Whether a fault of the advert itself is believed without a witness, even while all adverts of the account fail: it has
- * lasted for as long as a message may wait. Each try stands for a quarter of an hour at most: a clock may be ahead.
+ * Whether faults of the advert itself, of any kind, have lasted for as long as a message may wait: then they count without
+ * a witness, even while all adverts of the account fail. Each try stands for a quarter of an hour at most, for a clock may
+ * be ahead.
  */
-function isBelieved({ clock, settings }: AdvertDeps, { message }: Group[0], failedAt: number): boolean {
+function hasLasted({ clock, settings }: AdvertDeps, { message }: Group[0], failedAt: number): boolean {
   const { times = 0 } = message.failed ?? {};
   // Rule: own-fault-is-believed-in-the-end
   return Math.min(clock.now() - failedAt, times * longestOwnMs) >= settings.maxAgeMs;
@@ -177,12 +181,15 @@ async function countTry(deps: AdvertDeps, head: Group[0], fault: BridgeFault): P
   const write = (change: Partial<AdvertRow>) => advertHistories.write(head.message, { ...row, ...change });
   if (!countsTries(fault.code)) {
     const isNews = row.fault === undefined && isOfService(fault);
-    if (isNews || !stored) await write(isNews ? { fault: fault.code } : {});
+    // What counts without a witness has lasted, with nothing else between.
+    const isBetween = known > 0 && isOfService(fault);
+    if (isBetween) await write({ failedAt: clock.now() });
+    else if (isNews || !stored) await write(isNews ? { fault: fault.code } : {});
     return 0;
   }
   // Rule: try-needs-a-witness
   if (known > 0 && isOfService(fault) && !(await hasWitness(deps, head, failedAt)))
-    return isBelieved(deps, head, failedAt) ? Number.POSITIVE_INFINITY : 0;
+    return hasLasted(deps, head, failedAt) ? Number.POSITIVE_INFINITY : 0;
   // Rule: each-kind-counts-anew
   const tries = row.fault === fault.code ? known + 1 : 1;
   await write({ tries, fault: fault.code, failedAt: clock.now() });

@@ -8,7 +8,7 @@ import type { ObservedAdvert } from '../../shared/partner-api/readings.ts';
 import type { Outcome, Settlement } from '../../shared/ports/queue.ts';
 import type { AdvertRow } from '../../shared/state/advert-histories.ts';
 import { type AdvertDeps, firstRow, type Group, isOver } from './advert.ts';
-import { askAgain, waitAside } from './redelivery.ts';
+import { askAgain, isBelieved, waitAside } from './redelivery.ts';
 
 /** After so many conflicts, the messages go back: other workers are busy with the advert, and settle it in a moment. */
 const maxConflicts = 20;
@@ -88,8 +88,8 @@ async function attempt(
     }
     const isGone =
       settings.confirmUnavailableSeconds === 0 ||
-      message.believed ||
-      (await deps.witness.isGone(message, since, fetchDeadlineMs));
+      (await deps.witness.isGone(message, since, fetchDeadlineMs)) ||
+      (isBelieved(group) && 'alone');
     if (!isGone) {
       reportUnwitnessed(deps, message);
       // Outside the queue, where it does not count as late.

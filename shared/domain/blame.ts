@@ -28,7 +28,7 @@ export interface Evidence {
 
 /** After this many different adverts of an account have failed, its adverts are asked for one at a time. */
 const manyAdverts = 3;
-/** Between two of them: this part of the time in which they have gone one at a time (decision 9), and its maximum, ms. */
+/** Between two adverts: this part of the time since they began to go one at a time (why: decision 9); its maximum, ms. */
 const [gapPart, mostGapMs] = [1 / 20, 5_000];
 /** The first pause, doubled each time up to the longest, ms; the service may ask for a longer one. */
 const [firstPauseMs, longestPauseMs] = [1_000, 60_000];

@@ -165,7 +165,7 @@ export const worlds = {
   },
   'bad-for-ever': {
     says: 'up to four adverts of the only account are refused for ever, and given up; or fail for an hour, and are not',
-    oneOf: seldom,
+    oneOf: sometimes,
     change: badForEverPlan,
   },
   return: {
@@ -357,48 +357,33 @@ function refusedLongPlan(plan: Plan, random: Random): Plan {
 }
 
 /**
- * The steady world of one account, in which up to four adverts fail and then are refused for ever, beside others or alone;
- * or they alone fail, for longer than they may wait.
+ * The steady world of one account, in which some adverts fail and then are refused for ever, beside others or alone; or one
+ * or two alone fail for longer than they may wait.
  */
 function badForEverPlan(plan: Plan, random: Random): Plan {
   const steady = steadyPlan(plan, random, ['dune']);
-  const advertIds = new Set(
-    Array.from({ length: between(random, 1, 4) }, (_, index) => String(1_000 + index)),
-  );
+  const kind = pick(random, ['fail', 'beside', 'alone', 'alone']);
+  const [fewest, most] = { fail: [1, 2], beside: [1, 4], alone: [3, 4] }[kind] as [number, number];
+  const ids = Array.from({ length: between(random, fewest, most) }, (_, index) => String(1_000 + index));
   const [fromMs, turnMs] = [2 * minuteMs, 6 * minuteMs];
-  const bad = [...advertIds].map((advertId) => ({
+  const bad = ids.map((advertId) => ({
     ...{ key: `change-${advertId}`, account: 'dune', advertId, status: 'new' },
     atMs: fromMs + between(random, 0, 30_000),
   }));
-  const part = { account: 'dune', of: 'adverts', advertIds } as const;
-  const maxAgeMs = 40 * minuteMs;
-  if (random() < 0.4) {
+  const part = { account: 'dune', of: 'adverts', advertIds: new Set(ids) } as const;
+  const failing = { ...part, key: 'failing', answer: 'status-500', fromMs } as const;
+  const base = { ...steady, changes: bad, maxAgeMs: 40 * minuteMs };
+  if (kind === 'fail') {
     const chaosMs = 80 * minuteMs;
-    const ill: Ill = {
-      ...part,
-      key: 'failing',
-      answer: 'status-500',
-      fromMs,
-      untilMs: chaosMs - 5 * minuteMs,
-    };
-    return {
-      ...steady,
-      changes: bad,
-      drains: drainEachMinute(chaosMs),
-      chaosMs,
-      ills: [ill],
-      maxAgeMs,
-      turns: true,
-    };
+    const ills = [{ ...failing, untilMs: chaosMs - 5 * minuteMs }];
+    return { ...base, drains: drainEachMinute(chaosMs), chaosMs, ills, turns: true };
   }
-  const changes = random() < 0.5 ? bad : [...steady.changes, ...bad];
   const answer = pick<IllAnswer>(random, ['status-400', 'archived', 'status-451', 'wrong-shape']);
-  const ills: Ill[] = [
-    { ...part, key: 'failing', answer: 'status-500', fromMs, untilMs: turnMs },
-    { ...part, key: 'refused', answer, fromMs: turnMs, untilMs: Number.POSITIVE_INFINITY },
-  ];
+  const refused = { ...part, key: 'refused', answer, fromMs: turnMs, untilMs: Number.POSITIVE_INFINITY };
+  const ills = [{ ...failing, untilMs: turnMs }, refused];
+  if (kind === 'alone') return { ...base, ills };
   const beliefs = random() < 0.5 ? [{ key: 'belief', atMs: between(random, 7, 18) * minuteMs }] : [];
-  return { ...steady, changes, ills, maxAgeMs, beliefs };
+  return { ...base, changes: [...steady.changes, ...bad], ills, beliefs };
 }
 
 /** The steady world, in which the service knows no advert for two minutes. */

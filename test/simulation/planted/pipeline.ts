@@ -221,7 +221,7 @@ export const plantedInPipeline: Planted = {
     [
       'age-needs-a-witness',
       'what may pass is given up by its age only if another advert was answered well',
-      'isOld && (!isOfService(fault) || hasWitness(deps, head, deps.clock.now() - longestOwnMs))',
+      'isOld && (!isOfService(fault) || hasWitness(deps, group[0], deps.clock.now() - longestOwnMs))',
       'isOld',
     ],
     [

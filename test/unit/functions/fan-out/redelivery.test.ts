@@ -366,8 +366,8 @@ interface Given {
   /** Since the queue accepted it. */
   readonly ageMs?: number;
   readonly failed?: { readonly times: number; readonly waitedMs: number };
-  /** An operator has it tried for the last time. */
-  readonly believed?: true;
+  /** An operator has the answer to this message of the two believed. */
+  readonly believed?: 0 | 1;
   readonly isAlike?: boolean;
   /** Whether another advert is answered well; null if that cannot be found out. Default: true */
   readonly isOtherWell?: boolean | null;
@@ -405,8 +405,8 @@ async function failing(code: FaultKind, details: Details, given: Given = {}) {
     message: changedAdvert({ ...key, correlationId: 'page-1', ...message }),
   });
   const group: Group = [
-    of({ ...(failed && { failed }), ...(believed && { believed }) }, receives, ageMs),
-    of({}, 50),
+    of({ ...(failed && { failed }), ...(believed === 0 && { believed: true }) }, receives, ageMs),
+    of(believed === 1 ? { believed: true } : {}, 50),
   ];
   const asked: unknown[] = [];
   const deps: AdvertDeps = {
@@ -459,13 +459,14 @@ it.each<[FaultKind, Details, boolean, Given]>([
   ['forbidden', of(403), true, { failed: waited(dayMs), isOtherWell: false }],
   ['forbidden', of(403), false, { failed: waited(soon), isOtherWell: false }],
   ['forbidden', of(403), false, { failed: waited(dayMs), isAlike: true }],
-  ['transient', of(500), true, { believed: true, isOtherWell: false }],
-  ['transient', of(500), true, { believed: true, isAlike: true }],
-  ['forbidden', of(403), true, { believed: true, isOtherWell: false }],
-  ['forbidden', of(403), false, { believed: true, isUncountable: true }],
-  ['transient', {}, false, { believed: true }],
-  ['rate-limited', of(429), false, { believed: true }],
-  ['paused', {}, false, { believed: true }],
+  ['transient', of(500), true, { believed: 0, isOtherWell: false }],
+  ['transient', of(500), true, { believed: 0, isAlike: true }],
+  ['transient', of(500), true, { believed: 1, isOtherWell: false }],
+  ['forbidden', of(403), true, { believed: 0, isOtherWell: false }],
+  ['forbidden', of(403), false, { believed: 0, isUncountable: true }],
+  ['transient', {}, false, { believed: 0 }],
+  ['rate-limited', of(429), false, { believed: 0 }],
+  ['paused', {}, false, { believed: 0 }],
   ['forbidden', of(403), true, refusedFor(dayMs, 96)],
   ['forbidden', of(403), false, refusedFor(soon, 96)],
   // Less than a quarter of an hour between two tries: a clock is ahead.
@@ -651,7 +652,15 @@ it.each<[string, FaultKind, Details, Given, object]>([
   ],
   ['of more, first', 'transient', of(500), {}, { ...first, fault: 'transient' }],
   ['of more, after an event', 'transient', of(500), { row: event }, { ...event, fault: 'transient' }],
-  ['of more, after its own', 'transient', of(500), { row: { ...event, ...tried } }, { ...event, ...tried }],
+  [
+    'of more, after its own',
+    'transient',
+    of(500),
+    { row: { ...event, ...tried } },
+    { ...event, ...tried, ...now },
+  ],
+  ['of no request, after its own', 'paused', {}, { row: { ...event, ...tried } }, { ...event, ...tried }],
+  ['of a bus, after its own', 'transient', {}, { row: { ...event, ...tried } }, { ...event, ...tried }],
   ['of no request, first', 'paused', {}, {}, first],
   ['of no request, after an event', 'paused', {}, { row: event }, event],
 ])('a row shows a fault %s', async (_what, code, details, given, expected) => {
@@ -660,7 +669,11 @@ it.each<[string, FaultKind, Details, Given, object]>([
   const { etag, ...stored } = after ?? {};
   expect(stored).toEqual(expected);
   // A row that says so already is not written.
-  const isSame = before !== undefined && after?.fault === before.fault && after?.tries === before.tries;
+  const isSame =
+    before !== undefined &&
+    after?.fault === before.fault &&
+    after?.tries === before.tries &&
+    after?.failedAt === before.failedAt;
   expect(etag === before?.etag).toBe(isSame);
 });
 

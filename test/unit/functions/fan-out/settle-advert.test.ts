@@ -403,18 +403,23 @@ it.each<[string, boolean | 'alone' | 'by operator', number, object]>([
   ['with a witness', true, 30, done('unavailable')],
   ['alone, and is looked at an hour later', 'alone', 30, { kind: 'hold', wait: { forMs: 3_600_000 } }],
   ['at once without a confirmation', false, 0, done('unavailable')],
-  ['because an operator believes it', 'by operator', 30, done('unavailable')],
+  [
+    'by belief, and is looked at an hour later',
+    'by operator',
+    30,
+    { kind: 'hold', wait: { forMs: 3_600_000 } },
+  ],
 ])('a missing advert is published as gone %s', async (_how, believed, confirmUnavailableSeconds, verdict) => {
   await storeRow({ ...published(1, 'active'), ...failed, missingSince: now() - 30_000 });
   world.service.remove('1');
   const isByOperator = believed === 'by operator';
   isGone = isByOperator ? false : believed;
-  const [head, other] = [delivery(isByOperator ? { believed: true } : {}), delivery()];
+  const [head, other] = [delivery(), delivery(isByOperator ? { believed: true } : {})];
 
   const verdicts = await settle({ confirmUnavailableSeconds }, head, other);
 
   expect(verdicts).toMatchObject([verdict, done('coalesced')]);
-  const asked = confirmUnavailableSeconds > 0 && !isByOperator ? ['gone 1 10000'] : [];
+  const asked = confirmUnavailableSeconds > 0 ? ['gone 1 10000'] : [];
   expect(steps).toEqual(['read', 'fetch', ...asked, 'write 2 pending', 'publish 2', 'write 2']);
   const { envelope: _event, ...stored } = (await row()) ?? {};
   const { key: by } = head.message;
