@@ -12,9 +12,9 @@ import type { ChangedAdvert } from '../shared/contract/messages.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { systemClock } from '../shared/domain/clock.ts';
 import type { BridgeFault } from '../shared/domain/faults.ts';
-import { blamingHold, endOfHold, heldBy, holdOf } from '../shared/domain/holds.ts';
+import { blamingHold, endOfHold, type Holder, heldBy, holdOf } from '../shared/domain/holds.ts';
 import { startLoop } from '../shared/domain/loop.ts';
-import { stopOf } from '../shared/domain/partner-account.ts';
+import { type PartnerAccount, stopOf } from '../shared/domain/partner-account.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import { createAnswers } from '../shared/state/activity.ts';
@@ -108,11 +108,11 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
     const isDiskFull = () => state.fullDisk() !== undefined;
     if (!untilIdle) return await pollForEver({ ...poller, isDiskFull }, signal);
     const toDeliver = () => messagesToDeliver(state, clock.now());
-    const failing = () => failedAside(state);
+    const inQueue = () => messagesInQueue(state, clock.now());
     const pausedUntil = async () => endOfHold(holdOf(await budgetStore.read(), undefined, clock.now()));
     // Each run tries again, however soon it ends.
     await drain.release(clock.now());
-    return await pollUntilIdle({ ...poller, pausedUntil, toDeliver, failing }, signal);
+    return await pollUntilIdle({ ...poller, pausedUntil, toDeliver, inQueue }, signal);
   } finally {
     await Promise.all(background.map((loop) => loop.stop()));
     await answers.store();
@@ -135,7 +135,7 @@ async function messagesToDeliver(state: EmbeddedState, nowMs: number): Promise<n
   const excepted = await Promise.all(
     (await partnerAccounts.list(() => undefined)).map(async (account) => {
       const { since = nowMs } = blamingHold(account) ?? {};
-      const isHeld = stopOf(account) || [bridge, account].some((one) => heldBy(one, 'operator', nowMs));
+      const isHeld = waitsForPerson(bridge, account, nowMs);
       const isHopeless = isHeld || nowMs - since >= longFailingMs;
       const held = await (isHopeless ? aside.count(account.name) : aside.countLater(account.name, nowMs));
       return isHeld ? held + (await queue.depth(account.name)) : held;
@@ -144,13 +144,17 @@ async function messagesToDeliver(state: EmbeddedState, nowMs: number): Promise<n
   return excepted.reduce((left, count) => left - count, waiting);
 }
 
-/** Number of messages that failed and wait outside the queue. */
-async function failedAside({ partnerAccounts, aside }: EmbeddedState): Promise<number> {
-  const accounts = await partnerAccounts.list(() => undefined);
-  const failed = await Promise.all(
-    accounts.map(({ name }) => aside.failed(name, undefined, () => undefined)),
-  );
-  return failed.flat().length;
+const waitsForPerson = (bridge: Holder, account: PartnerAccount, nowMs: number): boolean =>
+  stopOf(account) !== undefined ||
+  [bridge, account].some((one) => heldBy(one, 'operator', nowMs) !== undefined);
+
+/** Number of messages in the queue, without those that wait for a person. */
+async function messagesInQueue(state: EmbeddedState, nowMs: number): Promise<number> {
+  const bridge = await state.budgetStore.read();
+  const accounts = await state.partnerAccounts.list(() => undefined);
+  const served = accounts.filter((account) => !waitsForPerson(bridge, account, nowMs));
+  const depths = await Promise.all(served.map(({ name }) => state.queue.depth(name)));
+  return depths.reduce((sum, depth) => sum + depth, 0);
 }
 
 /** Short, because every message and event of a page contains it. */

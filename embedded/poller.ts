@@ -45,8 +45,8 @@ export interface UntilIdleDeps extends PollerDeps {
   readonly pausedUntil: () => Promise<number>;
   /** Number of messages, without those of accounts that are stopped or paused by an operator: they wait for a person. */
   readonly toDeliver: () => Promise<number>;
-  /** Number of those that failed and wait outside the queue. */
-  readonly failing: () => Promise<number>;
+  /** Number of those that are in the queue, and not outside it. */
+  readonly inQueue: () => Promise<number>;
 }
 
 /** Delay before the next round for a feed that has more pages, or that another process reads now. */
@@ -57,11 +57,9 @@ const failedRoundMs = 1_000;
 /** A run does not wait for a feed or partner account that is paused for longer. */
 const longestPauseMs = 60_000;
 const lookMs = 20;
-/** Looking for what failed reads a row of each. */
-const failingLookMs = 1_000;
 /**
- * After this time without any progress, a run leaves adverts that fail to the next one; if some of their messages are in
- * the queue just then, it looks for them as long again.
+ * After this time without any progress, a run leaves what waits outside the queue to the next one. What it finds in the
+ * queue may have come back just then: it is a fault only after as long again.
  */
 const stuckMs = 120_000;
 /** Requests for which the rate budget may be used before a message's next try. */
@@ -76,7 +74,7 @@ export async function pollUntilIdle(
   deps: UntilIdleDeps,
   signal: AbortSignal,
 ): Promise<BridgeFault | undefined> {
-  const { drain, clock, pausedUntil, toDeliver, failing, settings } = deps;
+  const { drain, clock, pausedUntil, toDeliver, inQueue, settings } = deps;
   const pollMs = settings.pollSeconds * 1000;
   // The second fetch of an advert, and the wait for the rate budget, which takes minutes at the lowest rates.
   const delaySeconds =
@@ -85,7 +83,7 @@ export async function pollUntilIdle(
   const patienceMs = stuckMs + delaySeconds * 1000;
   let last = { left: -1, at: clock.now() };
 
-  /** @returns a fault if the remaining messages fail again and again; undefined at `untilMs`, or when stopped */
+  /** @returns a fault if messages in the queue make no progress; undefined at `untilMs`, or when stopped */
   async function untilEmpty(untilMs: number): Promise<'empty' | BridgeFault | undefined> {
     for (; !signal.aborted; await clock.sleep(lookMs, signal)) {
       const left = await toDeliver();
@@ -95,13 +93,9 @@ export async function pollUntilIdle(
       if (left !== last.left || (await pausedUntil()) > now) last = { left, at: now };
       const stillMs = now - last.at;
       if (stillMs >= patienceMs) {
-        const aside = await failing();
-        if (aside >= left) return 'empty';
-        if (aside > 0 && stillMs < 2 * patienceMs) {
-          await clock.sleep(failingLookMs, signal);
-          continue;
-        }
-        const text = `${left} messages fail again and again; they stay in the queue for the next run`;
+        if ((await inQueue()) === 0) return 'empty';
+        if (stillMs < 2 * patienceMs) continue;
+        const text = `${left} messages make no progress; they wait for the next run`;
         return new BridgeFault('transient', text);
       }
     }

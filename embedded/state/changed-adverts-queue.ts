@@ -9,7 +9,7 @@ import type {
   Settlement,
 } from '../../shared/ports/queue.ts';
 import { type Counters, sumOf } from '../../shared/ports/store.ts';
-import { createAside, rowAside } from '../../shared/state/aside.ts';
+import { type Aside, createAside, rowAside, rowOfBelieved } from '../../shared/state/aside.ts';
 import {
   type BookKeeper,
   type Counted,
@@ -101,7 +101,8 @@ interface QueueOptions {
  */
 export function createChangedAdvertsQueue(options: QueueOptions): ChangedAdvertsQueue &
   Inbox &
-  Pick<DeadLetters, 'redrive'> & {
+  Pick<DeadLetters, 'redrive'> &
+  Pick<Aside, 'believe'> & {
     figures: BookKeeper['queue'];
     messagesAfter(sequenceNumber: number): readonly MessageRow[];
   } {
@@ -191,6 +192,12 @@ export function createChangedAdvertsQueue(options: QueueOptions): ChangedAdverts
         const removed = deadLetters.filter(({ key, etag }) => rows.removeWithin(key, etag));
         for (const { key, value } of removed.map(rowOfRedriven)) rows.putWithin(key, value);
         count(removed.map(countOfRedriven));
+      });
+    },
+    async believe(messages) {
+      await connection.write(() => {
+        const removed = messages.filter(({ key, etag }) => rows.removeWithin(key, etag));
+        for (const { key, value } of removed.map(rowOfBelieved)) rows.putWithin(key, value);
       });
     },
     /** Stored messages, of all accounts, for a move; oldest first. */

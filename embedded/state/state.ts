@@ -52,6 +52,7 @@ export function stateOver(connection: Connection, clock: { now(): number }, rese
     ...ports,
     queue,
     eventLog,
+    aside: { ...ports.aside, believe: queue.believe },
     deadLetters: { ...ports.deadLetters, redrive: queue.redrive },
     bookKeeper: bookKeeperOf(rows, queue.figures),
     ...createDocuments(connection, rows),

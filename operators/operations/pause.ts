@@ -50,7 +50,7 @@ const isPassing = ({ kind }: Hold): boolean => kind !== 'operator' && kind !== '
 const passingOf = (holder: Holder): Holder => withoutHolds(holder, (hold) => !isPassing(hold));
 
 /**
- * Lets the advert that fails be asked for once more: it is gone, or given up, if the service says so again.
+ * Lets the advert that fails be asked for once more: it is gone, or given up, if the service answers badly again.
  *
  * @returns the number of its messages. @throws {UsageError} for an unknown name
  */
@@ -60,7 +60,10 @@ export async function believe(
   advertId: string,
 ): Promise<number> {
   await requireKnown(partnerAccounts, name);
-  return aside.believe(name, advertId);
+  const failed = await aside.failed(name, undefined, () => undefined);
+  const chosen = failed.filter(({ message }) => message.advertId === advertId);
+  await aside.believe(chosen);
+  return chosen.length;
 }
 
 /**

@@ -33,7 +33,7 @@ export interface FailingAdverts {
   readonly advertId: string;
   /** The kind of its fault. */
   readonly fault: string;
-  /** When it was listed. */
+  /** About when it began to fail. */
   readonly since: string;
 }
 

@@ -63,6 +63,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
       isUnreadable && 'feed-missing',
       ...(isRunning === false || standstill || fullDisk ? ['lagging', 'unread', 'poll-failed'] : []),
       ...(saysUnread(bridgeHold, nowMs) ? ['unread', 'poll-failed'] : []),
+      ...(bridgeHold || heldBy(budget, 'operator', nowMs) ? ['failing'] : []),
     ];
     const feeds = feedsOf.get(`${name}/${generation}`) ?? [];
     const work = workOf.get(name) ?? { books: emptyBooks, failing: null };

@@ -45,6 +45,12 @@ export function rowAside({ delivery, verdict }: Settlement): RowAside | undefine
   return { key: { kind: 'aside', name: `${message.partnerAccount}/${id}` }, value: { message } };
 }
 
+/** The row in which a message that failed waits for the drain, once its answer is to be believed. */
+export const rowOfBelieved = ({ etag, message }: MessageAside): RowAside => ({
+  key: keyOfRedriven(message.partnerAccount, etag),
+  value: { message: { ...message, believed: true } },
+});
+
 const timeName = (letter: string, ms: number): string => `${letter}${String(ms).padStart(15, '0')}`;
 /** After those on hold and redriven, and by time. */
 const dueName = (dueMs: number): string => timeName('t', dueMs);
@@ -167,18 +173,12 @@ export function createAside(store: Store) {
 
     remove: removeFrom(store),
 
-    /** Lets what failed of an advert come back now, for a last try. @returns the number of its messages */
-    async believe(partnerAccount: string, advertId: string): Promise<number> {
-      const failed = await list(partnerAccount, { after: `${partnerAccount}/t` }, () => undefined);
-      const chosen = failed.filter(({ message }) => message.advertId === advertId);
-      for (const { key, etag, message } of chosen) {
-        await putRow(store, {
-          key: keyOfRedriven(partnerAccount, etag),
-          value: { message: { ...message, believed: true } },
-        });
-        await store.remove(key, etag);
+    /** Lets messages that failed come back now, for a try whose answer is believed. */
+    async believe(messages: readonly MessageAside[]): Promise<void> {
+      for (const one of messages) {
+        await putRow(store, rowOfBelieved(one));
+        await store.remove(one.key, one.etag);
       }
-      return chosen.length;
     },
 
     /** The messages on hold of an advert, oldest first. Only for people's commands: it reads all of the partner account. */

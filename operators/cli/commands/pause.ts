@@ -42,8 +42,8 @@ export const addResume = defineCommand(
     help: `end a pause
 Ends the pause of NAME, or without NAME that of the whole bridge. What waited begins to be published within a
 minute. --early is for when you know that the service is ready: if it is not, it asks for the next pause. Exit
-code 3: the whole bridge is still paused. With --advert no pause ends: the advert, which fails alone, is asked for
-once more. If the service says so again, it is gone, or a dead letter.
+code 3: the whole bridge is still paused. With --advert no pause ends: the advert, which has failed, is asked for once
+more. If the service says again that it is gone, or answers badly, that is believed: it is gone, or a dead letter.
 
 Examples:
   $0 resume --early   (the deployed stack)
@@ -61,7 +61,7 @@ Examples:
       if (name === undefined || early) throw new UsageError('--advert needs NAME, and goes without --early');
       const messages = await withBridge(target, (bridge) => believe(bridge, name, advert));
       if (messages === 0) throw failed('not-failing', { name, advert }, { command });
-      const soon = `Advert ${advert} is tried again within a minute, and the answer is believed.`;
+      const soon = `Advert ${advert} is tried again within a minute, once no pause or stop holds it, and the answer is believed.`;
       return report({ partnerAccount: name, advertId: advert, messages }, soon);
     }
     const resumed = await withBridge(target, (bridge) => resume(bridge, name, { early }));

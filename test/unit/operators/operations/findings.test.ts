@@ -74,7 +74,7 @@ interface IllAdverts {
   readonly ids?: readonly string[];
   readonly change?: Partial<ChangedAdvert>;
 }
-/** Adverts that failed, of which some have a history, and one was listed so long ago. */
+/** Adverts that failed, of which some have a history; the last has failed for so long. */
 const illAdverts = (
   ms: number,
   histories: Record<string, object | 'denied'>,
@@ -88,7 +88,8 @@ const illAdverts = (
     aside: {
       failed: async () =>
         ids.map((advertId, index) => {
-          const message = changedAdvert({ advertId, listedAt: at(index === 0 ? -ms : 0), ...change });
+          const failed = { times: 3, waitedMs: index === ids.length - 1 ? ms : 0 };
+          const message = changedAdvert({ advertId, listedAt: at(-60 * minute), failed, ...change });
           return { key: { kind: 'aside', name: advertId }, etag: 'x', message } as const;
         }),
     },
@@ -102,7 +103,7 @@ const illAdverts = (
   },
 });
 const emptyHistory = { sequence: 1, status: 'active', pending: false, etag: 'absent' } as const;
-const tenIds = Array.from({ length: 10 }, (_, index) => String(index));
+const elevenIds = Array.from({ length: 11 }, (_, index) => String(index));
 const needy = (kind: string, reason: string = kind): Given => ({
   ...one({ token }),
   feed: {
@@ -195,10 +196,15 @@ const rules: readonly [string, Given, string, RegExp | null][] = [
   ['an advert that nobody knows any more', illAdverts(2 * minute, { 1: { missingSince: 1 } }), ...ofIll],
   [
     'an advert that fails beside one that waits for its last look',
-    illAdverts(2 * minute, { 1: { fault: 'transient' }, 2: {} }),
+    illAdverts(2 * minute, { 1: { fault: 'transient' }, 2: {} }, { ids: ['2', '1'] }),
     ...ofIll,
   ],
   ['an advert that fails, whose history is not shown', illAdverts(2 * minute, { 1: 'denied' }), ...ofIll],
+  [
+    'an advert that fails while the whole bridge waits',
+    { ...illAdverts(2 * minute, { 1: { fault: 'transient' } }), ...paused429(-1_000, 5_000) },
+    ...(['rate-limited note', /resume --early/] as const),
+  ],
   ['a paused bridge', { holds: [pause] }, 'operator-paused attention', /resume$/],
   ['a paused account', one({ holds: [pause] }), 'operator-paused attention', /resume main$/],
   ['few changes that wait for long', waiting(5, -minute), 'late fault', /history NAME ADVERT/],
@@ -328,21 +334,25 @@ it.each(rules)('the one finding is right when there is %s', async (_, given, exp
 });
 
 it.each<[string, Given, RegExp]>([
-  ['one', illAdverts(2 * minute, { 1: { fault: 'forbidden' } }), /^main: advert 1 fails \(forbidden\): each/],
+  [
+    'one',
+    illAdverts(2 * minute, { 1: { fault: 'forbidden' } }),
+    /^main: advert 1 fails \(forbidden\): tried/,
+  ],
   [
     'two',
     illAdverts(2 * minute, { 1: { missingSince: 1 }, 2: { fault: 'transient' } }),
-    /^main: 2 adverts fail, 1 for the longest \(not-found\): each/,
+    /^main: 2 adverts fail, 2 for the longest \(transient\): tried/,
   ],
   [
     'one, listed twice',
     illAdverts(2 * minute, { 1: { fault: 'forbidden' } }, { ids: ['1', '1'] }),
-    /^main: advert 1 fails \(forbidden\): each/,
+    /^main: advert 1 fails \(forbidden\): tried/,
   ],
   [
     'ten or more',
-    illAdverts(2 * minute, Object.fromEntries(tenIds.map((id) => [id, { fault: 'transient' }]))),
-    /^main: 10 or more adverts fail, 0 for the longest \(transient\): each/,
+    illAdverts(2 * minute, Object.fromEntries(elevenIds.map((id) => [id, { fault: 'transient' }]))),
+    /^main: 10 or more adverts fail, 10 for the longest \(transient\): tried/,
   ],
 ])('the adverts that fail are named: %s', async (_count, given, says) => {
   const { findings, line } = await lookAt(given);
@@ -401,6 +411,14 @@ it.each<[string, Given]>([
     illAdverts(2 * minute - 1, { 1: { fault: 'transient' } }),
   ],
   ['an advert waits for its last look', illAdverts(2 * minute, { 1: {} })],
+  [
+    'an advert that waited long has just begun to fail',
+    illAdverts(2 * minute - 1, { 1: { fault: 'transient' } }, { change: { listedAt: at(-9 * 60 * minute) } }),
+  ],
+  [
+    'an advert has just been listed',
+    illAdverts(2 * minute, { 1: { fault: 'transient' } }, { change: { listedAt: at(-1_000) } }),
+  ],
   [
     'an advert of a former user fails',
     illAdverts(2 * minute, { 1: { fault: 'forbidden' } }, { change: { generation: 7 } }),
