@@ -70,7 +70,7 @@ export async function afterFault(
   const { retryAfterMs = 0 } = fault;
   const { partnerAccount, correlationId } = head.message;
   const tries = await countTry(deps, head, fault).catch(() => undefined);
-  // What the service failed to answer ages by its own waits, anything else by its time in the queue.
+  // What may pass ages by its own waits if the service failed, otherwise by its time in the queue.
   const inQueueMs = clock.now() - head.sentAt;
   // No delay is longer than this cap, so a greater age means that a clock is ahead.
   const knownMs = Math.min(inQueueMs, head.receives * receiveBackoff.capMs);
@@ -125,7 +125,7 @@ export async function afterFault(
 /** An operator has the answer believed. */
 export const isBelieved = (group: Group): boolean => group.some(({ message }) => message.believed === true);
 
-/** Whether the message is given up after so many tries. @param isOld it has waited for as long as any may */
+/** Whether the message is given up after so many tries. @param isOld what may pass has waited for as long as any may */
 async function isGivenUp(
   deps: AdvertDeps,
   group: Group,
@@ -136,9 +136,9 @@ async function isGivenUp(
     case 'at-once':
       return true;
     case 'at-second':
-      return tries >= 2 || (isOld && isOfService(fault));
+      return tries >= 2;
     case 'by-tries':
-      return tries >= deps.settings.advertTries || (isOld && isOfService(fault));
+      return tries >= deps.settings.advertTries;
     case 'by-age':
       // Rule: age-needs-a-witness
       return isOld && (!isOfService(fault) || hasWitness(deps, group[0], deps.clock.now() - longestOwnMs));
