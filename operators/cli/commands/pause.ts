@@ -60,7 +60,7 @@ Examples:
     if (advert !== undefined) {
       if (name === undefined || early) throw new UsageError('--advert needs NAME, and goes without --early');
       const messages = await withBridge(target, (bridge) => believe(bridge, name, advert));
-      if (messages === 0) throw failed('not-failing', { name, advert }, { command });
+      if (messages === 0) throw failed('not-failing', { name, advert }, target);
       const soon = `Advert ${advert} is tried again within a minute, once no pause or stop holds it, and the answer is believed.`;
       return report({ partnerAccount: name, advertId: advert, messages }, soon);
     }

@@ -2,7 +2,9 @@
 
 import { kindOfReader } from '../../../embedded/state/event-log.ts';
 import { isYoung } from '../../../shared/domain/clock.ts';
+import { policyOf } from '../../../shared/domain/faults.ts';
 import { type FindingOptions, type Found, maxNames } from '../../../shared/findings/finding.ts';
+import problems from '../../../shared/findings/problems.json' with { type: 'json' };
 import type { Mends } from '../../../shared/findings/sentences.ts';
 import { sumOf } from '../../../shared/ports/store.ts';
 import { heldMs } from '../account-status.ts';
@@ -189,8 +191,18 @@ export const accountFacts = (account: Named, what: string, { kind }: Pick<Mends,
   changes: changes(account.books?.inFlight ?? 0),
   lag: duration(account.lagSeconds ?? 0),
   refreshTokenExpiresAt: account.refreshTokenExpiresAt,
-  ...(account.failing && { ...account.failing, failing: failingText(account.failing) }),
+  ...(account.failing && {
+    ...account.failing,
+    failing: failingText(account.failing),
+    fate: problems.fates[fateOf(account.failing)],
+  }),
 });
+
+/** What becomes of the advert that fails for the longest. */
+function fateOf({ fault }: FailingAdverts): keyof typeof problems.fates {
+  if (fault === 'not-found') return 'gone';
+  return policyOf(fault)?.deadLettered === 'by-age' ? 'failing' : 'refused';
+}
 
 const failingText = ({ count, isMore, advertId }: FailingAdverts): string =>
   count > 1 || isMore

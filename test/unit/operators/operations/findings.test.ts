@@ -337,17 +337,22 @@ it.each<[string, Given, RegExp]>([
   [
     'one',
     illAdverts(2 * minute, { 1: { fault: 'forbidden' } }),
-    /^main: advert 1 fails \(forbidden\): tried/,
+    /^main: advert 1 fails \(forbidden\): tried again, ever less often, and given up after some tries/,
   ],
   [
     'two',
     illAdverts(2 * minute, { 1: { missingSince: 1 }, 2: { fault: 'transient' } }),
-    /^main: 2 adverts fail, 2 for the longest \(transient\): tried/,
+    /^main: 2 adverts fail, 2 for the longest \(transient\): .* and given up after a day, but/,
   ],
   [
     'one, listed twice',
     illAdverts(2 * minute, { 1: { fault: 'forbidden' } }, { ids: ['1', '1'] }),
-    /^main: advert 1 fails \(forbidden\): tried/,
+    /^main: advert 1 fails \(forbidden\): tried again, ever less often, and given up after some tries/,
+  ],
+  [
+    'one that is gone',
+    illAdverts(2 * minute, { 1: { missingSince: 1 } }),
+    /^main: advert 1 fails \(not-found\): .* and gone once another advert is answered well/,
   ],
   [
     'ten or more',
