@@ -5,11 +5,12 @@ import type {
   ChangedAdvertsQueue,
   Delivery,
   Inbox,
+  MessageAside,
   ReceiveOptions,
   Settlement,
 } from '../../shared/ports/queue.ts';
 import { type Counters, sumOf } from '../../shared/ports/store.ts';
-import { type Aside, createAside, rowAside, rowOfBelieved } from '../../shared/state/aside.ts';
+import { type Aside, createAside, rowAside } from '../../shared/state/aside.ts';
 import {
   type BookKeeper,
   type Counted,
@@ -17,7 +18,13 @@ import {
   inFlightIn,
   sumsByGeneration,
 } from '../../shared/state/books.ts';
-import { countOfRedriven, type DeadLetters, rowOfRedriven } from '../../shared/state/dead-letters.ts';
+import {
+  countOfRedriven,
+  type DeadLetters,
+  type RowAside,
+  rowOfBelieved,
+  rowOfRedriven,
+} from '../../shared/state/dead-letters.ts';
 import { createGroups, type Queued } from './delivery-groups.ts';
 import type { Connection } from './file/connection.ts';
 import type { RowStore } from './store.ts';
@@ -170,6 +177,13 @@ export function createChangedAdvertsQueue(options: QueueOptions): ChangedAdverts
     return [{ queued, counts }];
   }
 
+  /** Gives each message another row, in a write. @returns those that were still there */
+  function moveWithin(messages: readonly MessageAside[], rowOf: (message: MessageAside) => RowAside) {
+    const removed = messages.filter(({ key, etag }) => rows.removeWithin(key, etag));
+    for (const { key, value } of removed.map(rowOf)) rows.putWithin(key, value);
+    return removed;
+  }
+
   return {
     async send(changes) {
       if (changes.length === 0) return new Set();
@@ -189,16 +203,11 @@ export function createChangedAdvertsQueue(options: QueueOptions): ChangedAdverts
     },
     async redrive(deadLetters) {
       await connection.write(() => {
-        const removed = deadLetters.filter(({ key, etag }) => rows.removeWithin(key, etag));
-        for (const { key, value } of removed.map(rowOfRedriven)) rows.putWithin(key, value);
-        count(removed.map(countOfRedriven));
+        count(moveWithin(deadLetters, rowOfRedriven).map(countOfRedriven));
       });
     },
     async believe(messages) {
-      await connection.write(() => {
-        const removed = messages.filter(({ key, etag }) => rows.removeWithin(key, etag));
-        for (const { key, value } of removed.map(rowOfBelieved)) rows.putWithin(key, value);
-      });
+      await connection.write(() => moveWithin(messages, rowOfBelieved));
     },
     /** Stored messages, of all accounts, for a move; oldest first. */
     messagesAfter: (sequenceNumber: number): readonly MessageRow[] =>

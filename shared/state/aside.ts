@@ -13,12 +13,13 @@ import type { MessageAside, Settlement, Verdict, WaitingMessage } from '../ports
 import type { Listing, Row, Store } from '../ports/store.ts';
 import type { QueueFigures } from './books.ts';
 import {
-  keyOfRedriven,
+  moveRows,
   type Note,
   noAccount,
   putRow,
   type RowAside,
   removeFrom,
+  rowOfBelieved,
   rowOfDeadLetter,
 } from './dead-letters.ts';
 
@@ -44,12 +45,6 @@ export function rowAside({ delivery, verdict }: Settlement): RowAside | undefine
   const id = `${position.split(':')[0]}:${message.key}`;
   return { key: { kind: 'aside', name: `${message.partnerAccount}/${id}` }, value: { message } };
 }
-
-/** The row in which a message that failed waits for the drain, once its answer is to be believed. */
-export const rowOfBelieved = ({ etag, message }: MessageAside): RowAside => ({
-  key: keyOfRedriven(message.partnerAccount, etag),
-  value: { message: { ...message, believed: true } },
-});
 
 const timeName = (letter: string, ms: number): string => `${letter}${String(ms).padStart(15, '0')}`;
 /** After those on hold and redriven, and by time. */
@@ -174,12 +169,7 @@ export function createAside(store: Store) {
     remove: removeFrom(store),
 
     /** Lets messages that failed come back now, for a try whose answer is believed. */
-    async believe(messages: readonly MessageAside[]): Promise<void> {
-      for (const one of messages) {
-        await putRow(store, rowOfBelieved(one));
-        await store.remove(one.key, one.etag);
-      }
-    },
+    believe: (messages: readonly MessageAside[]): Promise<void> => moveRows(store, messages, rowOfBelieved),
 
     /** The messages on hold of an advert, oldest first. Only for people's commands: it reads all of the partner account. */
     async ofAdvert(partnerAccount: string, advertId: string): Promise<readonly WaitingMessage[]> {

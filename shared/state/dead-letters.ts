@@ -40,7 +40,7 @@ export const countOfRedriven = ({ message }: Pick<MessageAside, 'message'>): Cou
 ];
 
 /** Of what an operator sends again: it waits for the drain, after those on hold. A repeat has the same name. */
-export const keyOfRedriven = (partnerAccount: string, etag: Etag): Key => ({
+const keyOfRedriven = (partnerAccount: string, etag: Etag): Key => ({
   kind: 'aside',
   name: `${partnerAccount}/redriven:${etag}`,
 });
@@ -54,11 +54,29 @@ export const rowOfRedriven = ({
   value: { message: { ...message, redriven: true } },
 });
 
+/** The row in which a message that failed waits for the drain, once the answer is to be believed. */
+export const rowOfBelieved = ({ etag, message }: MessageAside): RowAside => ({
+  key: keyOfRedriven(message.partnerAccount, etag),
+  value: { message: { ...message, believed: true } },
+});
+
 export async function putRow(store: Store, { key, value }: RowAside): Promise<void> {
   const stored = await store.put(key, value, 'absent');
   // Somebody may have put the message of this dead letter aside, and is about to remove the row: the new etag keeps it.
   if ('conflict' in stored && key.kind === 'dead') await update(store, key, () => value);
 }
+
+/** Gives each message another row. */
+export const moveRows = (
+  store: Store,
+  messages: readonly MessageAside[],
+  rowOf: (message: MessageAside) => RowAside,
+): Promise<void> =>
+  forEachConcurrent(messages, removedAtOnce, async (one) => {
+    // Rule: aside-before-removed
+    await putRow(store, rowOf(one));
+    await store.remove(one.key, one.etag);
+  });
 
 export const removeFrom =
   (store: Store) =>
@@ -91,11 +109,7 @@ export function createDeadLetters(store: Store) {
 
     /** Puts the messages of dead letters aside, from where the drain puts them back into the queue. */
     async redrive(deadLetters: readonly MessageAside[]): Promise<void> {
-      await forEachConcurrent(deadLetters, removedAtOnce, async (one) => {
-        // Rule: aside-before-removed
-        await putRow(store, rowOfRedriven(one));
-        await store.remove(one.key, one.etag);
-      });
+      await moveRows(store, deadLetters, rowOfRedriven);
       await countInBooks(store, deadLetters.map(countOfRedriven));
     },
 

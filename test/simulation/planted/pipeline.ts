@@ -343,8 +343,8 @@ export const plantedInPipeline: Planted = {
     [
       'aside-before-removed',
       'a dead letter is put aside before its row is removed',
-      'await putRow(store, rowOfRedriven(one));',
-      'await store.remove(one.key, one.etag);\n        await putRow(store, rowOfRedriven(one));',
+      'await putRow(store, rowOf(one));',
+      'await store.remove(one.key, one.etag);\n    await putRow(store, rowOf(one));',
     ],
   ],
   'functions/drain/release.ts': [
