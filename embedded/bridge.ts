@@ -12,9 +12,8 @@ import type { ChangedAdvert } from '../shared/contract/messages.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { systemClock } from '../shared/domain/clock.ts';
 import type { BridgeFault } from '../shared/domain/faults.ts';
-import { blamingHold, endOfHold, type Holder, heldBy, holdOf } from '../shared/domain/holds.ts';
+import { blamingHold, endOfHold, type Holder, holdMeanings, holdOf } from '../shared/domain/holds.ts';
 import { startLoop } from '../shared/domain/loop.ts';
-import { type PartnerAccount, stopOf } from '../shared/domain/partner-account.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import { createAnswers } from '../shared/state/activity.ts';
@@ -144,9 +143,11 @@ async function messagesToDeliver(state: EmbeddedState, nowMs: number): Promise<n
   return excepted.reduce((left, count) => left - count, waiting);
 }
 
-const waitsForPerson = (bridge: Holder, account: PartnerAccount, nowMs: number): boolean =>
-  stopOf(account) !== undefined ||
-  [bridge, account].some((one) => heldBy(one, 'operator', nowMs) !== undefined);
+/** Such a hold comes before all others. */
+function waitsForPerson(bridge: Holder, account: Holder, nowMs: number): boolean {
+  const hold = holdOf(bridge, account, nowMs);
+  return hold !== undefined && holdMeanings[hold.kind].isForPerson;
+}
 
 /** Number of messages in the queue, without those that wait for a person. */
 async function messagesInQueue(state: EmbeddedState, nowMs: number): Promise<number> {

@@ -180,11 +180,13 @@ async function countTry(deps: AdvertDeps, head: Group[0], fault: BridgeFault): P
   const { tries: known = 0, failedAt = 0 } = row;
   const write = (change: Partial<AdvertRow>) => advertHistories.write(head.message, { ...row, ...change });
   if (!countsTries(fault.code)) {
-    const isNews = row.fault === undefined && isOfService(fault);
+    if (!isOfService(fault)) {
+      if (!stored) await write({});
+      return 0;
+    }
     // What counts without a witness has lasted, with nothing else between.
-    const isBetween = known > 0 && isOfService(fault);
-    if (isBetween) await write({ failedAt: clock.now() });
-    else if (isNews || !stored) await write(isNews ? { fault: fault.code } : {});
+    if (known > 0) await write({ failedAt: clock.now() });
+    else if (row.fault === undefined) await write({ fault: fault.code });
     return 0;
   }
   // Rule: try-needs-a-witness

@@ -8,7 +8,7 @@ import type { AdvertHistories, AdvertRow } from '../../shared/state/advert-histo
 import type { Aside } from '../../shared/state/aside.ts';
 import type { FailingAdverts } from './printed.ts';
 
-/** Of an account, so many rows are read, and the histories of those that were listed first. */
+/** Of an account, so many rows are read, and the histories of those that have failed for the longest. */
 const [readAtMost, lookedUpAtMost] = [100, 10];
 /** What fails for a shorter time is no finding: most repeats succeed, and a deletion is confirmed by then. */
 const failingMs = 2 * 60_000;

@@ -51,6 +51,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     workOf.set(account.name, { books, failing });
   });
   const bridgeHold = shownHold(budget);
+  const paused = shownPause(heldBy(budget, 'operator', nowMs));
   const isRunning = local?.isRunning();
   const standstill = local?.standstill(nowMs);
   const fullDisk = local?.fullDisk();
@@ -63,7 +64,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
       isUnreadable && 'feed-missing',
       ...(isRunning === false || standstill || fullDisk ? ['lagging', 'unread', 'poll-failed'] : []),
       ...(saysUnread(bridgeHold, nowMs) ? ['unread', 'poll-failed'] : []),
-      ...(bridgeHold || heldBy(budget, 'operator', nowMs) ? ['failing'] : []),
+      ...(bridgeHold || paused ? ['failing'] : []),
     ];
     const feeds = feedsOf.get(`${name}/${generation}`) ?? [];
     const work = workOf.get(name) ?? { books: emptyBooks, failing: null };
@@ -90,7 +91,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     pauseReason: circuit ? 'circuit' : hold ? 'rate-limited' : null,
     circuit,
     hold: bridgeHold,
-    paused: shownPause(heldBy(budget, 'operator', nowMs)),
+    paused,
     unreadable: unreadableRows.map(({ issue }) => issue),
     unreadableRows,
     isRunning,

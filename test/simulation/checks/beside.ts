@@ -163,7 +163,7 @@ export function checkReturn(world: SimWorld, returnMs: number): void {
     violated(`beside accounts that come back from a pause, a change is published after ${longest} ms`);
   const returning = service.changes.filter((change) => !isLive(subjectOf(change)));
   // The next run of the drain puts them back, at half of the rate.
-  const mostMs = minuteMs + (2_000 * returning.length) / plan.requestsPerSecond + minuteMs;
+  const mostMs = 2 * minuteMs + (2_000 * returning.length) / plan.requestsPerSecond;
   const latest = Math.max(0, ...delaysOf(world, (subject) => !isLive(subject)));
   const since = Math.min(...returning.map(({ visibleAt }) => visibleAt));
   if (latest > epochMs + returnMs - since + mostMs)
