@@ -294,11 +294,13 @@ function backlogPlan(plan: Plan, random: Random): Plan {
  */
 function quotaPlan(plan: Plan, random: Random): Plan {
   const backlog = backlogPlan(plan, random);
-  const phaseMs = pick(random, [5, 15, 25, 35, 45, 55]) * 1_000;
-  const fromMs = 3 * minuteMs;
+  // Most often, drains begin shortly before the minute of the service does, so in the pause that it asked for.
+  const phaseMs = pick(random, [2, 5, 8, 15, 35, 55]) * 1_000;
+  // It waits aside before the backlog begins, and is well again while the backlog is read.
+  const fromMs = 2 * minuteMs - 5_000;
   const ill: Ill = {
     ...{ key: 'ill', account: 'main', of: 'adverts', advertIds: new Set(['1000']), answer: 'status-500' },
-    ...{ fromMs, untilMs: fromMs + 110_000 },
+    ...{ fromMs, untilMs: fromMs + 3 * minuteMs },
   };
   const failing = { key: 'failing', atMs: fromMs, account: 'main', advertId: '1000', status: 'new' };
   return {
