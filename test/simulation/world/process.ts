@@ -43,11 +43,14 @@ export function createProcess(model: Model, name: string, isSpared: boolean) {
     for (const react of deathWatchers) react();
   }
 
+  /** How long it still stands still. */
+  const frozenMs = (): number => Math.max(0, frozenUntilMs - scheduler.now());
+
   /** Runs what arrives at the process: never if it is dead, later if it is frozen. */
   function arrive(what: () => void): void {
     if (dead) return;
-    const frozenMs = frozenUntilMs - scheduler.now();
-    if (frozenMs > 0) scheduler.after(frozenMs, () => arrive(what));
+    const stillMs = frozenMs();
+    if (stillMs > 0) scheduler.after(stillMs, () => arrive(what));
     else what();
   }
 
@@ -135,6 +138,7 @@ export function createProcess(model: Model, name: string, isSpared: boolean) {
     die,
     freeze,
     wasFrozen: () => frozenUntilMs > 0,
+    frozenMs,
     arrive,
     onDeath: (react: () => void): void => void deathWatchers.push(react),
     call,

@@ -200,15 +200,15 @@ export function createStages(world: SimWorld) {
   /**
    * As the command line does; a sample of all adverts.
    *
-   * @param isSafe on a machine where nothing goes wrong
+   * @param isAtRest on a machine where nothing goes wrong, and from the start, also while an earlier audit still runs
    * @returns undefined when the partner account is not connected
    */
   async function runAudit(
     name: string,
     partnerAccount: string,
-    isSafe: boolean,
+    isAtRest: boolean,
   ): Promise<AuditResult | undefined> {
-    const started = start(name, isSafe);
+    const started = start(name, isAtRest);
     const account = await started.accountRows.read(partnerAccount);
     if (!account || stopOf(account)) return undefined;
     const key = { partnerAccount, generation: account.generation };
@@ -221,7 +221,7 @@ export function createStages(world: SimWorld) {
       settings: async () => ({ maxRequestsPerSecond: plan.requestsPerSecond }),
     } as unknown as Bridge;
     const source = await auditSource(bridge, key, { sample: 299, random: started.random });
-    return within(started, 1_800_000, () => audit(bridge, { key, source, signal }));
+    return within(started, 1_800_000, () => audit(bridge, { key, source, signal, restart: isAtRest }));
   }
 
   /** Deliveries that a worker has, and another one gets too: an event source mapping delivers at least once. */

@@ -12,7 +12,7 @@ interface Pause {
   readonly untilMs: number;
 }
 
-/** Time until the process that was asked to wait has stored the pause. */
+/** Time until the process that was asked to wait has stored the pause, if it does not stand still. */
 const tellingMs = 200;
 /** A process's view of the store is at most a second old, and the store's answer took some milliseconds. */
 const graceMs = 1_100;
@@ -56,12 +56,14 @@ export function createTrafficWatch({ plan, scheduler, history }: Model) {
     askedToWait(process: Process, ms: number): void {
       const askedMs = scheduler.now();
       const untilMs = askedMs + Math.min(ms, 1_000 * plan.maxPauseSeconds) - roundingMs;
-      scheduler.after(tellingMs, () => {
+      const told = (): void => {
+        if (process.frozenMs() > 0) return void scheduler.after(process.frozenMs() + tellingMs, told);
         const isStored = !process.isDead() && (unable.get(process) ?? 0) < askedMs;
         // A person may have ended the pause just after it was stored.
         if (turnedMs >= askedMs || !isStored || untilMs <= pause.untilMs) return;
         pause = { fromMs: scheduler.now(), untilMs };
-      });
+      };
+      scheduler.after(tellingMs, told);
     },
     pauseNotStored: (process: Process): void => void unable.set(process, scheduler.now()),
     answeredForbidden: (resource: string): void => void forbidden.set(resource, scheduler.now()),
