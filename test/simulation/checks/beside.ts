@@ -53,6 +53,9 @@ export function checkBeside(world: SimWorld, healthy: SimWorld): void {
   const after = p99(delaysOf(world, isBeside(plan), (change) => change.visibleAt >= wellAt)) ?? 0;
   if (after > Math.max(2 * usual, besideBacklogMs + plan.pollSeconds * 1_000))
     violated(`beside what was ill, changes are published after ${after} ms (p99)`);
+  const isOfTwo = plan.ills.every(({ of, advertIds }) => of === 'adverts' && advertIds.size <= 2);
+  if (isOfTwo && history.oneAtATime.size > 0)
+    violated(`the adverts of ${[...history.oneAtATime]} go one at a time, although at most two are ill`);
   for (const ill of plan.ills) {
     const malformed = history.malformed.get(ill.account) ?? 0;
     if (malformed > mostMalformed)

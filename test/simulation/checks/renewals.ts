@@ -37,6 +37,10 @@ export function checkRenewals(world: SimWorld): void {
     const message = `a token was sent ${lateMs} ms after the service had ended it, although it could be renewed`;
     history.violated({ invariant: 'credentials-kept', message });
   }
+  if (ills.length === 0 && tokenWatch.failed() > 0) {
+    const message = `a renewal counts as failed ${tokenWatch.failed()} times, although each was answered well`;
+    history.violated({ invariant: 'credentials-kept', message });
+  }
   if (tokenWatch.repeats() > 0) {
     const message = `a token pair was stored ${tokenWatch.repeats()} times although it was stored already`;
     history.violated({ invariant: 'credentials-kept', message });

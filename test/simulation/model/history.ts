@@ -5,6 +5,7 @@
 
 import type { AdvertEvent, Envelope } from '../../../shared/contract/events.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
+import { blamingHold } from '../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import type { FeedState } from '../../../shared/state/feed-states.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -111,6 +112,7 @@ export function createHistory(scheduler: Scheduler) {
   /** When rows of adverts were last deleted, by account and generation. */
   const removedTicks = new Map<string, number>();
   const connected = new Set<string>();
+  const oneAtATime = new Set<string>();
   /** By account and generation. */
   const startedAt = new Map<string, number>();
   /** The last resync of each account. */
@@ -145,10 +147,14 @@ export function createHistory(scheduler: Scheduler) {
     rowsRemoved: (account: string, generation: number): void =>
       void removedTicks.set(`${account}/${generation}`, scheduler.tick()),
     /** The account's row now names this generation, so the bridge polls it. */
-    connected({ name, generation }: PartnerAccount): void {
+    connected(account: PartnerAccount): void {
+      const { name, generation } = account;
       connected.add(`${name}/${generation}`);
       latest.set(name, generation);
+      if (blamingHold(account)) oneAtATime.add(name);
     },
+    /** The accounts whose adverts have gone one at a time. */
+    oneAtATime: oneAtATime as ReadonlySet<string>,
     /**
      * Whether the account's row ever named this generation. A `connect` that failed half-way may leave a feed of
      * another one.

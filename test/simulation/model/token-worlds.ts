@@ -55,6 +55,6 @@ export function tokenEndsPlan(plan: Plan, random: Random): Plan {
 /** The steady world, in which a refresh token works once, and the answer with the next one comes late. */
 export function strictTokensPlan(plan: Plan, random: Random): Plan {
   const steady = steadyPlan(plan, random);
-  const service = { ...steady.service, onlyNewest: true };
-  return { ...steady, service, tokenAnswerMs: between(random, 0, 15_000) };
+  const service = { ...steady.service, onlyNewest: true, tokenLifeMs: 6 * minuteMs + 900 };
+  return { ...steady, service, renewals: true, tokenAnswerMs: between(random, 0, 15_000) };
 }

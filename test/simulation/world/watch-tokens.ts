@@ -30,6 +30,7 @@ export function createTokenWatch({ service, history, scheduler }: Model) {
   let order = 0;
   const asked: number[] = [];
   const lateMs: number[] = [];
+  let failed = 0;
   let repeats = 0;
 
   /**
@@ -57,6 +58,8 @@ export function createTokenWatch({ service, history, scheduler }: Model) {
     asked: asked as readonly number[],
     /** For each request with a token that the service had ended: how long ago. */
     lateMs: lateMs as readonly number[],
+    /** How often an account was written whose last renewal failed. */
+    failed: () => failed,
     /** How often a pair was stored that was stored already. */
     repeats: () => repeats,
     rejected(access: string): void {
@@ -100,6 +103,7 @@ export function createTokenWatch({ service, history, scheduler }: Model) {
     accountWritten(process: Process, account: PartnerAccount, before: PartnerAccount | undefined): void {
       const { name, token, refreshing: lock } = account;
       const stop = stopOf(account);
+      if (account.renewal?.fault !== undefined) failed += 1;
       if (token && token.version !== current.get(name)) becameCurrent(name, token.version);
       if (unstored.get(name)?.has(process)) {
         const message = `${process.name} wrote about ${name} before it stored the pair it was given`;
