@@ -31,6 +31,9 @@ async function refreshRequest(
   { deployment, partnerAccounts }: Scene,
   partnerAccount: string,
 ): Promise<object> {
+  const { renewal } = (await partnerAccounts.read(partnerAccount)) ?? {};
+  // Tokens that are rejected soon after each other are renewed ever more slowly.
+  if (renewal) await sleep(Math.max(0, renewal.at + renewal.forMs - Date.now()));
   deployment.sandbox.control.expireAccessTokens(partnerAccount);
   const account = await partnerAccounts.read(partnerAccount);
   const rejectedVersion = account?.token?.version ?? '';
