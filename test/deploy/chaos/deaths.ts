@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault } from '../../../sandbox/state/faults.ts';
 import { pick } from '../../../sandbox/state/random.ts';
+import { waitingRenewal } from '../../../shared/domain/renewal.ts';
 import { until } from '../../helpers/until.ts';
 import { sizeOf, textAfter } from '../emulator/logs.ts';
 import { processTable, send } from '../emulator/processes.ts';
@@ -31,9 +32,9 @@ async function refreshRequest(
   { deployment, partnerAccounts }: Scene,
   partnerAccount: string,
 ): Promise<object> {
-  const { renewal } = (await partnerAccounts.read(partnerAccount)) ?? {};
   // Tokens that are rejected soon after each other are renewed ever more slowly.
-  if (renewal) await sleep(Math.max(0, renewal.at + renewal.forMs - Date.now()));
+  const waiting = waitingRenewal((await partnerAccounts.read(partnerAccount)) ?? {}, Date.now());
+  if (waiting) await sleep(waiting.at + waiting.forMs - Date.now());
   deployment.sandbox.control.expireAccessTokens(partnerAccount);
   const account = await partnerAccounts.read(partnerAccount);
   const rejectedVersion = account?.token?.version ?? '';

@@ -38,7 +38,7 @@ export function checkRenewals(world: SimWorld): void {
     history.violated({ invariant: 'credentials-kept', message });
   }
   if (ills.length === 0 && tokenWatch.failed() > 0) {
-    const message = `a renewal counts as failed ${tokenWatch.failed()} times, although each was answered well`;
+    const message = `accounts were written ${tokenWatch.failed()} times with a renewal that failed, although each was answered well`;
     history.violated({ invariant: 'credentials-kept', message });
   }
   if (tokenWatch.repeats() > 0) {

@@ -52,9 +52,12 @@ export function tokenEndsPlan(plan: Plan, random: Random): Plan {
   };
 }
 
-/** The steady world, in which a refresh token works once, and the answer with the next one comes late. */
+/**
+ * The steady world, in which a refresh token works once, and the answer with the next one comes late. A token lives a
+ * moment longer than the whole seconds that are said, and until then a renewal returns it again.
+ */
 export function strictTokensPlan(plan: Plan, random: Random): Plan {
   const steady = steadyPlan(plan, random);
-  const service = { ...steady.service, onlyNewest: true, tokenLifeMs: 6 * minuteMs + 900 };
+  const service = { ...steady.service, onlyNewest: true, tokenLifeMs: steady.service.tokenLifeMs + 900 };
   return { ...steady, service, renewals: true, tokenAnswerMs: between(random, 0, 15_000) };
 }
